@@ -1,0 +1,80 @@
+#include "base/json.h"
+
+#include <unordered_set>
+#include <vector>
+
+#include "base/utf8.h"
+
+namespace plm {
+namespace {
+
+// Remembers the keys of the open objects and refuses the second one of a name.
+class DuplicateKeyGuard {
+ public:
+  // nlohmann's callback: false drops the value, which is how we stop building once something is wrong.
+  bool operator()(Json::parse_event_t event, const Json& parsed) {
+    if (!complaint_.empty()) return false;
+    if (event == Json::parse_event_t::object_start) open_keys_.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_keys_.pop_back();
+    if (event == Json::parse_event_t::key && !open_keys_.back().insert(parsed.get<std::string>()).second) {
+      complaint_ = fmt::format("key \"{}\" given twice in one object", printable(parsed.get<std::string>(), 80));
+      return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+
+ private:
+  std::vector<std::unordered_set<std::string>> open_keys_;
+  std::string complaint_;
+};
+
+// nlohmann recurses while destroying, so the depth is bounded by counting brackets before anything is built.
+bool is_nested_deeper(std::string_view text, std::size_t limit) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > limit) return true;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  if (text.size() > limits.bytes) {
+    return fail(ErrorKind::bad_input, "{}: {} bytes of JSON, at most {} are read", name, text.size(), limits.bytes);
+  }
+  if (is_nested_deeper(text, limits.depth)) {
+    return fail(ErrorKind::bad_input, "{}: JSON nested deeper than {} levels", name, limits.depth);
+  }
+  DuplicateKeyGuard guard;
+  try {
+    Json value = Json::parse(
+        text, [&guard](int /*depth*/, Json::parse_event_t event, Json& parsed) { return guard(event, parsed); });
+    if (!guard.complaint().empty()) return fail(ErrorKind::bad_input, "{}: {}", name, guard.complaint());
+    return value;
+  } catch (const Json::exception& failure) {
+    const std::string reason = failure.what();
+    const std::size_t code_end = reason.find("] ");  // "[json.exception.parse_error.101] "
+    return fail(ErrorKind::bad_input, "{}: not valid JSON: {}", name,
+                printable(code_end == std::string::npos ? reason : reason.substr(code_end + 2)));
+  }
+}
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace plm

@@ -1,0 +1,41 @@
+#include "base/portable_math.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace plm {
+namespace {
+
+TEST(PortableMath, ExpF32IsWithinTwoUlpOfTheCLibrary) {
+  double worst = 0;
+  for (float x = -87.0F; x < 88.0F; x += 0.0137F) {
+    const double expected = std::exp(static_cast<double>(x));
+    worst = std::max(worst, std::abs(exp_f32(x) - expected) / expected);
+  }
+  EXPECT_LT(worst, 2.4e-7);
+}
+
+TEST(PortableMath, ExpF32Edges) {
+  EXPECT_EQ(exp_f32(0.0F), 1.0F);
+  EXPECT_EQ(exp_f32(-1000.0F), 0.0F);
+  EXPECT_EQ(exp_f32(-std::numeric_limits<float>::infinity()), 0.0F);
+  EXPECT_EQ(exp_f32(1000.0F), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(exp_f32(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_TRUE(std::isfinite(exp_f32(88.7F)));
+}
+
+TEST(PortableMath, DoublesAgreeWithTheCLibrary) {
+  for (double x = -700; x < 700; x += 0.731) EXPECT_NEAR(exp_f64(x) / std::exp(x), 1.0, 4e-16) << x;
+  for (double x = 1e-8; x < 1e8; x *= 1.137) {
+    EXPECT_NEAR(log_f64(x), std::log(x), 4e-16 * std::max(1.0, std::abs(std::log(x)))) << x;
+  }
+  for (double x = -1000; x < 100000; x += 17.37) {
+    EXPECT_NEAR(sin_cos_f64(x).sin, std::sin(x), 4e-16) << x;
+    EXPECT_NEAR(sin_cos_f64(x).cos, std::cos(x), 4e-16) << x;
+  }
+}
+
+}  // namespace
+}  // namespace plm
