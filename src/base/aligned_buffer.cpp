@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kHugePage = 2U << 20;
 }
 
-void AlignedBuffer::Unmap::operator()(std::byte* memory) const {
+void UnmapOrFree::operator()(std::byte* memory) const {
   if (mapped > 0) {
     munmap(memory, mapped);
   } else {
@@ -29,14 +29,14 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::size_t bytes) {
       return fail(ErrorKind::no_room, "out of memory: {} bytes asked for; use a smaller context or model", bytes);
     }
     madvise(memory, mapped, MADV_HUGEPAGE);
-    buffer.memory_ = {static_cast<std::byte*>(memory), Unmap{mapped}};
+    buffer.memory_ = {static_cast<std::byte*>(memory), UnmapOrFree{mapped}};
     return buffer;
   }
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, rounded);
   if (memory == nullptr) return fail(ErrorKind::no_room, "out of memory: {} bytes asked for", bytes);
   std::memset(memory, 0, rounded);
-  buffer.memory_ = {static_cast<std::byte*>(memory), Unmap{0}};
+  buffer.memory_ = {static_cast<std::byte*>(memory), UnmapOrFree{0}};
   return buffer;
 }
 

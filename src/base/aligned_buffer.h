@@ -10,6 +10,12 @@
 
 namespace plm {
 
+/// Gives memory back to where it came from.
+struct UnmapOrFree {
+  std::size_t mapped;  ///< bytes mapped, 0 for heap memory
+  void operator()(std::byte* memory) const;
+};
+
 class AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -22,11 +28,7 @@ class AlignedBuffer {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  struct Unmap {
-    std::size_t mapped = 0;  // 0: heap memory
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Unmap> memory_;
+  std::unique_ptr<std::byte, UnmapOrFree> memory_{nullptr, UnmapOrFree{0}};
   std::size_t size_ = 0;
 };
 
