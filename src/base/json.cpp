@@ -8,9 +8,11 @@
 namespace plm {
 namespace {
 
-// Remembers the keys of the open objects and refuses the second one of a name.
-class DuplicateKeyGuard {
+// Remembers the keys of the open objects, refuses the second one of a name and any beyond the limit.
+class KeyGuard {
  public:
+  explicit KeyGuard(std::size_t limit) : limit_(limit) {}
+
   // nlohmann's callback: false drops the value, which is how we stop building once something is wrong.
   bool operator()(Json::parse_event_t event, const Json& parsed) {
     if (!complaint_.empty()) return false;
@@ -20,12 +22,17 @@ class DuplicateKeyGuard {
       complaint_ = fmt::format("key \"{}\" given twice in one object", printable(parsed.get<std::string>(), 80));
       return false;
     }
+    if (event == Json::parse_event_t::key && open_keys_.back().size() > limit_) {
+      complaint_ = fmt::format("an object with more than {} keys", limit_);
+      return false;
+    }
     return true;
   }
 
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
  private:
+  std::size_t limit_;
   std::vector<std::unordered_set<std::string>> open_keys_;
   std::string complaint_;
 };
@@ -59,7 +66,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   if (is_nested_deeper(text, limits.depth)) {
     return fail(ErrorKind::bad_input, "{}: JSON nested deeper than {} levels", name, limits.depth);
   }
-  DuplicateKeyGuard guard;
+  KeyGuard guard(limits.keys);
   try {
     Json value = Json::parse(
         text, [&guard](int /*depth*/, Json::parse_event_t event, Json& parsed) { return guard(event, parsed); });

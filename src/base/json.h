@@ -9,18 +9,18 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/json_forward.h"
 
 namespace plm {
-
-using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
   std::size_t bytes = 64U << 20;
   std::size_t depth = 128;
+  std::size_t keys = 1U << 14;  ///< of one object; an object is filled in time quadratic in its keys
 };
 
 /// Parses one JSON value. `name` is the object that the error names (a path, "request body").
-/// Errors (bad_input): too large, too deep, a key twice in one object, not JSON, not UTF-8.
+/// Errors (bad_input): too large, too deep, too many keys, a key twice in one object, not JSON, not UTF-8.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 /// Text of `value`; ill-formed UTF-8 inside becomes U+FFFD instead of an exception. `indent` < 0: one line.

@@ -12,7 +12,7 @@
 
 #include "base/definition.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json_forward.h"
 
 namespace plm {
 

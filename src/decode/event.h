@@ -1,0 +1,50 @@
+// What happens while a text is written. Streaming, traces, the laboratory and the tests all listen to this one stream;
+// replaying it rebuilds the canvas and the text. Tested by tests/decode/test_event_replay.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "decode/canvas.h"
+
+namespace plm {
+
+enum class EventKind : std::uint8_t {
+  pass_ran,       ///< a pass of `rows` rows came back
+  proposed,       ///< the network proposes `token` for `cell`
+  committed,      ///< `cell` was decided as `token`
+  replaced,       ///< `cell`, decided before, is now `token`
+  revoked,        ///< `cell` is open again and shows `token`
+  inserted,       ///< an open `cell` showing `token` came before position `position`
+  deleted,        ///< `cell` is gone
+  stable_prefix,  ///< `text` follows what was stable before and can no longer change
+  finished,       ///< nothing follows; `reason` says why
+};
+
+/// Why a text ended.
+enum class FinishReason : std::uint8_t {
+  none,
+  end_of_text,  ///< the model said so
+  stop,         ///< a stop string appeared
+  length,       ///< as many tokens as were asked for
+  context,      ///< the context is full
+  interrupted,  ///< the user stopped it
+};
+[[nodiscard]] std::string_view finish_reason_name(FinishReason reason);
+
+struct Event {
+  EventKind kind;
+  CellId cell = 0;
+  TokenId token = kNoToken;
+  std::size_t position = 0;
+  std::size_t rows = 0;
+  double probability = 0;   ///< of the token, in the distribution it was chosen from
+  std::string text = {};
+  FinishReason reason = FinishReason::none;
+};
+
+using Listener = std::function<void(const Event& event)>;
+
+}  // namespace plm

@@ -1,0 +1,140 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+namespace plm {
+
+Generation::Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder)
+    : job_(std::move(job)), session_(std::move(session)), task_(decoder.run(*session_, job_)) {
+  task_.start();
+}
+
+Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::unique_ptr<Device> device,
+                                             const EngineOptions& options) {
+  std::unique_ptr<Engine> engine(new Engine());
+  PLM_TRY_ASSIGN(engine->file_, GgufFile::open(path));
+  // The header is checked whole before the first weight is touched: a bad file costs nothing.
+  PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
+  PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
+  engine->device_ = std::move(device);
+  model_file.set_progress(options.on_load);
+  PLM_TRY_ASSIGN(engine->model_, load_model(model_file, *engine->device_));
+  if (engine->vocabulary().size() != engine->shape().vocab_size) {
+    return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.tokens: {} tokens, but token_embd.weight has {} rows", path,
+                engine->vocabulary().size(), engine->shape().vocab_size);
+  }
+  PLM_TRY(engine->choose_context(options));
+  engine->layout_ = engine->model_->state_layout(*options.kv_type);
+  const std::size_t pages_per_sequence = (engine->context_length_ + kPageCells - 1) / kPageCells;
+  engine->pool_ = std::make_unique<PagePool>(*engine->device_, engine->layout_.page_bytes,
+                                             pages_per_sequence * options.most_sequences);
+  engine->scheduler_ = std::make_unique<Scheduler>(
+      Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_}, options.batch_rows);
+  engine->warnings_ = model_file.warnings();
+  const auto more = engine->tokenizer_->warnings();
+  engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
+  return engine;
+}
+
+Result<void> Engine::choose_context(const EngineOptions& options) {
+  const std::size_t trained = shape().trained_context;
+  context_length_ = options.context_length > 0 ? options.context_length : std::min(trained, kDefaultContext);
+  if (context_length_ > trained) {
+    warnings_.push_back(fmt::format("context of {} tokens asked for, the model was trained with {}; text beyond that "
+                                    "may be poor", context_length_, trained));
+  }
+  return {};
+}
+
+Result<void> Engine::check_prompt(std::span<const TokenId> prompt) const {
+  if (prompt.empty()) return fail(ErrorKind::usage, "prompt: empty, and this model adds no token in front; give some text");
+  if (prompt.size() > context_length_) {
+    return fail(ErrorKind::usage, "prompt: {} tokens, the context holds {}; raise it with --context or shorten the prompt",
+                prompt.size(), context_length_);
+  }
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    if (!vocabulary().contains(prompt[i])) {
+      return fail(ErrorKind::usage, "prompt: token {} is {}, expected an id from 0 to {}", i, prompt[i],
+                  vocabulary().size() - 1);
+    }
+  }
+  return {};
+}
+
+std::unique_ptr<EngineSession> Engine::open_session(Listener listener) {
+  return std::make_unique<EngineSession>(*scheduler_, SequenceState(*pool_), context_length_, std::move(listener));
+}
+
+Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
+  return start_from(SequenceState(*pool_), std::move(request));
+}
+
+Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, GenerationRequest request) {
+  PLM_TRY(check_prompt(request.prompt));
+  const DecoderDefinition* decoder = find_decoder(request.decoder);
+  if (decoder == nullptr) return fail(ErrorKind::usage, "decoder: \"{}\" is not known", request.decoder);
+  Settings greedy(sampling_parameters());
+  PLM_TRY(greedy.set_text("temperature", "0"));
+  PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy));
+  PLM_TRY_ASSIGN(StopMatcher stops, StopMatcher::create(std::move(request.stops)));
+  DecodeJob job{.chain = std::move(chain),
+                .text = TextStream(vocabulary(), std::move(stops)),
+                .max_tokens = request.max_tokens,
+                .seed = request.seed};
+  for (const TokenId token : request.prompt) job.canvas.append_given(token);
+  if (!request.ignore_end) {
+    const auto end_tokens = vocabulary().end_of_generation();
+    job.end_tokens.assign(end_tokens.begin(), end_tokens.end());
+  }
+  auto session = std::make_unique<EngineSession>(*scheduler_, std::move(state), context_length_,
+                                                 std::move(request.listener));
+  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(session), *decoder));
+}
+
+Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(
+    const GenerationRequest& request, std::size_t count, const std::function<Listener(std::size_t)>& listeners) {
+  PLM_TRY(check_prompt(request.prompt));
+  // All but the last token of the prompt, so that every continuation still has a row to draw from.
+  const auto shared = std::span(request.prompt).first(count > 1 ? request.prompt.size() - 1 : 0);
+  PLM_TRY_ASSIGN(const SequenceState prefix, prefill(shared));
+  std::vector<std::unique_ptr<Generation>> generations;
+  for (std::size_t i = 0; i < count; ++i) {
+    GenerationRequest one = request;
+    one.seed = request.seed + i;
+    one.listener = listeners(i);
+    PLM_TRY_ASSIGN(auto generation, start_from(prefix.fork(), std::move(one)));
+    generations.push_back(std::move(generation));
+  }
+  return generations;
+}
+
+namespace {
+
+Task<Result<void>> append_rows(Session& session, std::span<const TokenId> tokens) {
+  const PassRequest request{.tokens = tokens};
+  const Result<PassAnswer> answer = co_await session.pass(request);
+  if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Result<SequenceState> Engine::prefill(std::span<const TokenId> tokens) {
+  const auto session = open_session();
+  if (tokens.empty()) return session->state().fork();
+  Task<Result<void>> task = append_rows(*session, tokens);
+  task.start();
+  while (!task.done()) PLM_TRY(scheduler_->step());
+  PLM_TRY(task.take());
+  return session->state().fork();
+}
+
+Result<void> Engine::run(const std::function<bool()>& interrupted) {
+  while (!scheduler_->idle()) {
+    if (interrupted && interrupted()) return {};
+    PLM_TRY(scheduler_->step());
+  }
+  return file_->unchanged();
+}
+
+}  // namespace plm

@@ -1,0 +1,110 @@
+// The engine: one model, loaded once, serving any number of texts at a time.
+//
+// `load` opens the file, checks it and takes the weights to a device; `start` adds a text to be written; `run` works until
+// all are finished. Everything else in the program (command line, server, laboratory) goes through here.
+// Not thread-safe. Tested by tests/engine/test_engine.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decode/decoder.h"
+#include "engine/engine_session.h"
+#include "kernels/device.h"
+#include "model/architecture.h"
+#include "text/tokenizer.h"
+
+namespace plm {
+
+struct EngineOptions {
+  const StorageType* kv_type = &quant_f32;
+  std::size_t context_length = 0;  ///< cells a sequence may have; 0: min(trained, kDefaultContext)
+  std::size_t most_sequences = 8;  ///< at a time; bounds the memory for state
+  std::size_t batch_rows = 256;    ///< rows per pass at most; longer prompts are cut
+  std::function<void(double fraction)> on_load = {};  ///< told how much of the weights is in
+};
+
+/// A text to be written.
+struct GenerationRequest {
+  std::vector<TokenId> prompt;
+  std::size_t max_tokens = 0;
+  const Settings* sampling = nullptr;  ///< of sampling_parameters(); null: greedy
+  std::vector<std::string> stops;
+  std::uint64_t seed = 0;
+  bool ignore_end = false;             ///< go on after an end-of-text token
+  std::string decoder = "autoregressive";
+  Listener listener;
+};
+
+class Engine;
+
+/// A text being written. Destroying it cancels the work at whatever it waits for.
+class Generation {
+ public:
+  [[nodiscard]] bool done() const { return task_.done(); }
+  /// Cells whose state has been computed: how far a long prompt has come.
+  [[nodiscard]] std::size_t state_length() const { return session_->state_length(); }
+  /// The result of a finished generation; to be taken once.
+  Result<DecodeOutcome> take() { return task_.take(); }
+
+ private:
+  friend class Engine;
+  Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder);
+
+  DecodeJob job_;
+  std::unique_ptr<EngineSession> session_;
+  Task<Result<DecodeOutcome>> task_;  // last, so that it goes first: its frame refers to the others
+};
+
+class Engine {
+ public:
+  static constexpr std::size_t kDefaultContext = 8192;
+
+  /// Errors: bad_input (file, key or tensor named), no_room, usage (context longer than the model can have).
+  static Result<std::unique_ptr<Engine>> load(const std::string& path, std::unique_ptr<Device> device,
+                                              const EngineOptions& options = {});
+
+  /// Starts a text. Errors (usage): an empty prompt, a prompt that does not fit the context, an id out of range.
+  Result<std::unique_ptr<Generation>> start(GenerationRequest request);
+  /// Starts `count` continuations of one prompt with seeds seed, seed + 1, ...; the prompt is computed once.
+  Result<std::vector<std::unique_ptr<Generation>>> start_many(const GenerationRequest& request, std::size_t count,
+                                                              const std::function<Listener(std::size_t)>& listeners);
+
+  /// Works until nothing is waiting. `interrupted` is asked between batches. Errors: the model file changed, the device.
+  Result<void> run(const std::function<bool()>& interrupted = {});
+
+  /// A session for callers that run passes themselves (scoring). The engine must outlive it.
+  [[nodiscard]] std::unique_ptr<EngineSession> open_session(Listener listener = {});
+
+  [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
+  [[nodiscard]] const Vocabulary& vocabulary() const { return tokenizer_->vocabulary(); }
+  [[nodiscard]] const ModelShape& shape() const { return model_->shape(); }
+  [[nodiscard]] const StateLayout& state_layout() const { return layout_; }
+  [[nodiscard]] std::size_t context_length() const { return context_length_; }
+  [[nodiscard]] const Device& device() const { return *device_; }
+  [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
+
+  /// Checks ids against vocabulary and context; the message names both numbers and the flag that changes them.
+  Result<void> check_prompt(std::span<const TokenId> prompt) const;
+
+ private:
+  Engine() = default;
+  Result<void> choose_context(const EngineOptions& options);
+  Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
+  Result<SequenceState> prefill(std::span<const TokenId> tokens);
+
+  // In this order: what comes later refers to what comes before.
+  std::shared_ptr<const GgufFile> file_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Model> model_;
+  StateLayout layout_;
+  std::unique_ptr<PagePool> pool_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::size_t context_length_ = 0;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace plm

@@ -1,0 +1,45 @@
+#include "format/ggml_type.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace plm {
+namespace {
+
+// Ids 4, 5 (Q4_2, Q4_3), 31..33 (Q4_0 in interleaved layouts) and 36..38 (IQ4_NL likewise) were removed from the
+// format. Q8_1 and Q8_K are what other engines make of activations; no model file holds them, but their sizes are
+// defined.
+constexpr GgmlType kTypes[] = {
+    {0, "F32", 1, 4},         {1, "F16", 1, 2},         {2, "Q4_0", 32, 18},      {3, "Q4_1", 32, 20},
+    {6, "Q5_0", 32, 22},      {7, "Q5_1", 32, 24},      {8, "Q8_0", 32, 34},      {9, "Q8_1", 32, 36},
+    {10, "Q2_K", 256, 84},    {11, "Q3_K", 256, 110},   {12, "Q4_K", 256, 144},   {13, "Q5_K", 256, 176},
+    {14, "Q6_K", 256, 210},   {15, "Q8_K", 256, 292},   {16, "IQ2_XXS", 256, 66}, {17, "IQ2_XS", 256, 74},
+    {18, "IQ3_XXS", 256, 98}, {19, "IQ1_S", 256, 50},   {20, "IQ4_NL", 32, 18},   {21, "IQ3_S", 256, 110},
+    {22, "IQ2_S", 256, 82},   {23, "IQ4_XS", 256, 136}, {24, "I8", 1, 1},         {25, "I16", 1, 2},
+    {26, "I32", 1, 4},        {27, "I64", 1, 8},        {28, "F64", 1, 8},        {29, "IQ1_M", 256, 56},
+    {30, "BF16", 1, 2},       {34, "TQ1_0", 256, 54},   {35, "TQ2_0", 256, 66},   {39, "MXFP4", 32, 17},
+    {40, "NVFP4", 64, 36},    {41, "Q1_0", 128, 18},
+};
+static_assert(std::ranges::is_sorted(kTypes, {}, &GgmlType::id));
+
+}  // namespace
+
+std::span<const GgmlType> ggml_types() { return kTypes; }
+
+const GgmlType* find_ggml_type(std::uint32_t id) {
+  const auto* found = std::ranges::lower_bound(kTypes, id, {}, &GgmlType::id);
+  return found != std::end(kTypes) && found->id == id ? found : nullptr;
+}
+
+const GgmlType* find_ggml_type(std::string_view name) {
+  const auto* found = std::ranges::find(kTypes, name, &GgmlType::name);
+  return found != std::end(kTypes) ? found : nullptr;
+}
+
+std::optional<std::uint64_t> storage_bytes(const GgmlType& type, std::uint64_t elements) {
+  if (elements % type.block_elements != 0) return std::nullopt;
+  return checked_multiply(elements / type.block_elements, type.block_bytes);
+}
+
+}  // namespace plm

@@ -1,0 +1,60 @@
+// The CPU device: operations are checked and recorded, `wait` runs them.
+//
+// `wait` wakes the thread team once; every member walks the same list of work and computes its own share of each item,
+// with a barrier after each. Shares are cut by member number alone and no sum crosses a share, so results do not depend
+// on the number of threads.
+// Tested by tests/kernels/cpu/test_cpu_device.cpp. Public entry: kernels/cpu_device.h.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/thread_team.h"
+#include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu_device.h"
+
+namespace plm {
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(const CpuDeviceOptions& options);
+
+  [[nodiscard]] std::string describe() const override;
+  Result<std::shared_ptr<Storage>> allocate(std::size_t bytes) override;
+  Result<std::unique_ptr<Weight>> load_weight(const WeightSource& source) override;
+
+  void upload(const View& to, std::span<const std::byte> from) override;
+  void download(const View& from, std::span<std::byte> to) override;
+  void copy(Storage& to, const Storage& from) override;
+  void gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) override;
+
+  void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) override;
+  void linear(const Weight& weight, const View& in, const View& out, const Weight* bias) override;
+  void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) override;
+  void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) override;
+  void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) override;
+  void attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
+                 const View& out) override;
+  void silu_multiply(const View& gate, const View& up, const View& out) override;
+  void add(const View& x, const View& y) override;
+  void all_reduce(const View& x) override;
+
+  void statistics(const View& logits, std::span<RowStatistics> statistics) override;
+  void top_n(const View& logits, std::size_t n, std::span<TokenScore> top) override;
+
+  Result<void> wait() override;
+
+ private:
+  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RmsNormWork, RopeWork, StoreKvWork, AttentionWork,
+                            SiluMultiplyWork, AddWork, StatisticsWork, TopNWork>;
+
+  Result<void> check_finite(const WeightSource& source);
+  Result<void> pack(const WeightSource& source, CpuWeight& weight);
+
+  const KernelTable kernels_;
+  ThreadTeam team_;
+  std::vector<Work> work_;  // keeps its capacity from one wait to the next
+};
+
+}  // namespace plm

@@ -1,0 +1,26 @@
+// A weight as the CPU device holds it: where the file keeps its rows, and the shapes that kernels read faster.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "kernels/cpu/panel.h"
+#include "kernels/device.h"
+
+namespace plm {
+
+class CpuWeight : public Weight {
+ public:
+  std::span<const std::byte> bytes;     ///< rows as in the file
+  std::vector<float> numbers;           ///< norm and bias: the vector, unpacked
+  const PanelLayout* layout = nullptr;  ///< how `panels` are packed; null if there are none
+  AlignedBuffer panels;                 ///< matrices of the fast kernels
+
+  [[nodiscard]] const std::byte* row(std::size_t output) const {
+    return bytes.data() + output * type->row_bytes(inputs);
+  }
+};
+
+}  // namespace plm

@@ -1,0 +1,52 @@
+// The kernels of the CPU device as a table of functions: one filled by the plain versions, one by the vectorised.
+// Each function computes the units [begin, end) of its work (kernels/cpu/work.h) on the calling thread. The trees of
+// their sums are the contract of kernels/device.h; both tables give the same bits where the machine has fused
+// multiply-add. Tested by tests/kernels/cpu/.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/cpu/work.h"
+
+namespace plm {
+
+struct KernelTable {
+  std::string_view name;  ///< for recipes: "reference" or the instruction set
+  bool panels;            ///< whether `linear` reads panels rather than rows
+  void (*embed)(const EmbedWork& work, Share rows);
+  void (*linear)(const LinearWork& work, Share outputs);
+  void (*rms_norm)(const RmsNormWork& work, Share rows);
+  void (*rope)(const RopeWork& work, Share rows);
+  void (*store_kv)(const StoreKvWork& work, Share rows);
+  void (*attention)(const AttentionWork& work, Share row_heads);
+  void (*silu_multiply)(const SiluMultiplyWork& work, Share rows);
+  void (*add)(const AddWork& work, Share rows);
+  void (*statistics)(const StatisticsWork& work, Share rows);
+  void (*top_n)(const TopNWork& work, Share rows);
+};
+
+[[nodiscard]] KernelTable reference_kernels();
+/// For the best instruction set of this machine that the kernels are compiled for.
+[[nodiscard]] KernelTable simd_kernels();
+
+// The parts of simd_kernels, one for each source file.
+void set_simd_linear(KernelTable& table);
+void set_simd_layers(KernelTable& table);
+void set_simd_attention(KernelTable& table);
+void set_simd_logits(KernelTable& table);
+
+// The plain versions.
+namespace reference {
+void embed(const EmbedWork& work, Share rows);
+void linear(const LinearWork& work, Share outputs);
+void rms_norm(const RmsNormWork& work, Share rows);
+void rope(const RopeWork& work, Share rows);
+void store_kv(const StoreKvWork& work, Share rows);
+void attention(const AttentionWork& work, Share row_heads);
+void silu_multiply(const SiluMultiplyWork& work, Share rows);
+void add(const AddWork& work, Share rows);
+void statistics(const StatisticsWork& work, Share rows);
+void top_n(const TopNWork& work, Share rows);
+}  // namespace reference
+
+}  // namespace plm

@@ -1,0 +1,66 @@
+// Plain versions of what stands between the matrix products: embedding, norm, rotation, activation, residual.
+#include <cmath>
+#include <utility>
+
+#include "base/portable_math.h"
+#include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu/lanes16.h"
+
+namespace plm::reference {
+
+void embed(const EmbedWork& work, Share rows) {
+  const CpuWeight& table = *work.table;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const auto id = static_cast<std::size_t>(work.ids[r]);
+    table.type->unpack(table.row(id), work.out.row(r), table.inputs / table.type->block_size);
+  }
+}
+
+void rms_norm(const RmsNormWork& work, Share rows) {
+  const std::size_t n = work.in.columns;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const float* x = work.in.row(r);
+    float* out = work.out.row(r);
+    const float squares = lanes16(n, [x](std::size_t i) { return x[i] * x[i]; });
+    const float root = std::sqrt(squares / static_cast<float>(n) + work.epsilon);
+    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] / root * work.gain[i];
+  }
+}
+
+void rope(const RopeWork& work, Share rows) {
+  const std::size_t pairs = work.angles.columns / 2;
+  const bool interleaved = work.layout == RopeLayout::interleaved;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const float* cosines = work.angles.row(r);
+    const float* sines = cosines + pairs;
+    for (std::size_t head = 0; head < work.x.columns; head += work.head_dim) {
+      float* x = work.x.row(r) + head;
+      for (std::size_t i = 0; i < pairs; ++i) {
+        float& a = x[interleaved ? 2 * i : i];
+        float& b = x[interleaved ? 2 * i + 1 : i + pairs];
+        const float turned = a * cosines[i] - b * sines[i];
+        b = a * sines[i] + b * cosines[i];
+        a = turned;
+      }
+    }
+  }
+}
+
+void silu_multiply(const SiluMultiplyWork& work, Share rows) {
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const float* gate = work.gate.row(r);
+    const float* up = work.up.row(r);
+    float* out = work.out.row(r);
+    for (std::size_t i = 0; i < work.gate.columns; ++i) out[i] = silu_f32(gate[i]) * up[i];
+  }
+}
+
+void add(const AddWork& work, Share rows) {
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    const float* y = work.y.row(r);
+    for (std::size_t i = 0; i < work.x.columns; ++i) x[i] += y[i];
+  }
+}
+
+}  // namespace plm::reference

@@ -1,0 +1,22 @@
+#include "kernels/cpu/kernel_table.h"
+
+namespace plm {
+
+KernelTable reference_kernels() {
+  return {
+      .name = "reference",
+      .panels = false,
+      .embed = reference::embed,
+      .linear = reference::linear,
+      .rms_norm = reference::rms_norm,
+      .rope = reference::rope,
+      .store_kv = reference::store_kv,
+      .attention = reference::attention,
+      .silu_multiply = reference::silu_multiply,
+      .add = reference::add,
+      .statistics = reference::statistics,
+      .top_n = reference::top_n,
+  };
+}
+
+}  // namespace plm

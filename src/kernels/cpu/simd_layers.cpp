@@ -1,0 +1,109 @@
+// Vectorised versions of what stands between the matrix products: norm, rotation, activation, residual. Whatever does
+// not fill a vector is computed one by one in the same way. Tested by tests/kernels/cpu/test_layers.cpp.
+#include "kernels/cpu/simd_targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/simd_layers.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include <cmath>
+
+#include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu/simd_vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plm {
+namespace HWY_NAMESPACE {
+
+void rms_norm(const RmsNormWork& work, Share rows) {
+  const FloatTag d;
+  const std::size_t n = work.in.columns;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const float* x = work.in.row(r);
+    float* out = work.out.row(r);
+    const float squares = lanes16_of(
+        n, [x](std::size_t i) HWY_ATTR { return hn::Mul(load(x + i), load(x + i)); },
+        [x](std::size_t i) { return x[i] * x[i]; });
+    const float root = std::sqrt(squares / static_cast<float>(n) + work.epsilon);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      hn::StoreU(hn::Mul(hn::Div(load(x + i), hn::Set(d, root)), load(work.gain + i)), d, out + i);
+    }
+    for (; i < n; ++i) out[i] = x[i] / root * work.gain[i];
+  }
+}
+
+void rope(const RopeWork& work, Share rows) {
+  const FloatTag d;
+  const std::size_t pairs = work.angles.columns / 2;
+  if (pairs % kLanes != 0) return reference::rope(work, rows);
+  const bool interleaved = work.layout == RopeLayout::interleaved;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const float* cosines = work.angles.row(r);
+    for (std::size_t head = 0; head < work.x.columns; head += work.head_dim) {
+      float* x = work.x.row(r) + head;
+      for (std::size_t i = 0; i < pairs; i += kLanes) {
+        Floatv a = load(x + i), b = load(x + pairs + i);
+        if (interleaved) hn::LoadInterleaved2(d, x + 2 * i, a, b);
+        const Floatv cosine = load(cosines + i), sine = load(cosines + pairs + i);
+        const Floatv turned_a = hn::Sub(hn::Mul(a, cosine), hn::Mul(b, sine));
+        const Floatv turned_b = hn::Add(hn::Mul(a, sine), hn::Mul(b, cosine));
+        if (interleaved) {
+          hn::StoreInterleaved2(turned_a, turned_b, d, x + 2 * i);
+        } else {
+          hn::StoreU(turned_a, d, x + i);
+          hn::StoreU(turned_b, d, x + pairs + i);
+        }
+      }
+    }
+  }
+}
+
+void silu_multiply(const SiluMultiplyWork& work, Share rows) {
+  const FloatTag d;
+  const std::size_t n = work.gate.columns;
+  const Floatv one = hn::Set(d, 1.0F);
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const float* gate = work.gate.row(r);
+    const float* up = work.up.row(r);
+    float* out = work.out.row(r);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      const Floatv x = load(gate + i);
+      const Floatv silu = hn::Div(x, hn::Add(one, exp_vector(hn::Neg(x))));
+      hn::StoreU(hn::Mul(silu, load(up + i)), d, out + i);
+    }
+    for (; i < n; ++i) out[i] = silu_f32(gate[i]) * up[i];
+  }
+}
+
+void add(const AddWork& work, Share rows) {
+  const std::size_t n = work.x.columns;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    const float* y = work.y.row(r);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Add(load(x + i), load(y + i)), FloatTag(), x + i);
+    for (; i < n; ++i) x[i] += y[i];
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace plm
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plm {
+HWY_EXPORT(rms_norm);
+HWY_EXPORT(rope);
+HWY_EXPORT(silu_multiply);
+HWY_EXPORT(add);
+void set_simd_layers(KernelTable& table) {
+  table.rms_norm = &HWY_DYNAMIC_DISPATCH(rms_norm);
+  table.rope = &HWY_DYNAMIC_DISPATCH(rope);
+  table.silu_multiply = &HWY_DYNAMIC_DISPATCH(silu_multiply);
+  table.add = &HWY_DYNAMIC_DISPATCH(add);
+}
+}  // namespace plm
+#endif

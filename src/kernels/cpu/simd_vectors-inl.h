@@ -1,0 +1,117 @@
+// What the vectorised kernels share, once per instruction set: vectors that together are 16 lanes wide, the sum tree
+// lanes16 on them, e^x, and loading stored numbers. Every sequence of operations is that of the plain version, so that
+// the bits are equal where multiply-add is fused. Tested by tests/kernels/cpu/test_fast_kernels.cpp.
+#if defined(PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
+#undef PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
+#else
+#define PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/portable_math.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plm {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::CappedTag<float, 16>;
+using Int32Tag = hn::RebindToSigned<FloatTag>;
+using Uint32Tag = hn::RebindToUnsigned<FloatTag>;
+using Floatv = hn::Vec<FloatTag>;
+using Int32v = hn::Vec<Int32Tag>;
+using Uint32v = hn::Vec<Uint32Tag>;
+
+inline constexpr std::size_t kLanes = hn::MaxLanes(FloatTag());
+inline constexpr std::size_t kVectors = 16 / kLanes;  ///< vectors that make 16 lanes
+
+// ---- Numbers as they are stored, one per lane; `from` needs no alignment.
+
+HWY_INLINE Floatv load(const float* from) { return hn::LoadU(FloatTag(), from); }
+
+HWY_INLINE Floatv load_f32(const std::byte* from) {
+  return hn::LoadU(FloatTag(), reinterpret_cast<const float*>(from));
+}
+HWY_INLINE Floatv load_f16(const std::byte* from) {
+  const hn::Rebind<hwy::float16_t, FloatTag> halves;
+  return hn::PromoteTo(FloatTag(), hn::LoadU(halves, reinterpret_cast<const hwy::float16_t*>(from)));
+}
+HWY_INLINE Floatv load_bf16(const std::byte* from) {
+  const hn::Rebind<hwy::bfloat16_t, FloatTag> halves;
+  return hn::PromoteTo(FloatTag(), hn::LoadU(halves, reinterpret_cast<const hwy::bfloat16_t*>(from)));
+}
+HWY_INLINE Int32v load_i8(const std::byte* from) {
+  const hn::Rebind<std::int8_t, FloatTag> bytes;
+  return hn::PromoteTo(Int32Tag(), hn::LoadU(bytes, reinterpret_cast<const std::int8_t*>(from)));
+}
+HWY_INLINE Uint32v load_u8(const std::byte* from) {
+  const hn::Rebind<std::uint8_t, FloatTag> bytes;
+  return hn::PromoteTo(Uint32Tag(), hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(from)));
+}
+HWY_INLINE Uint32v load_u32(const std::byte* from) {
+  return hn::LoadU(Uint32Tag(), reinterpret_cast<const std::uint32_t*>(from));
+}
+
+/// Whole numbers below 2^31 as floats.
+HWY_INLINE Floatv to_float(Uint32v v) { return hn::ConvertTo(FloatTag(), hn::BitCast(Int32Tag(), v)); }
+
+// ---- lanes16 (kernels/device.h)
+
+/// Adds lanes j and j + 8, then j + 4, j + 2, j + 1.
+HWY_INLINE float add_lanes16(float (&lanes)[16]) {
+  for (std::size_t width = 8; width > 0; width /= 2) {
+    for (std::size_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+  }
+  return lanes[0];
+}
+
+/// lanes16 of `count` numbers: values(i) gives the vector of those from i on, value(i) a single one, of the rest.
+template <typename Values, typename Value>
+HWY_INLINE float lanes16_of(std::size_t count, Values values, Value value) {
+  Floatv sums[kVectors];
+  for (Floatv& sum : sums) sum = hn::Zero(FloatTag());
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], values(i + v * kLanes));
+  }
+  HWY_ALIGN float lanes[16];
+  for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[v], FloatTag(), lanes + v * kLanes);
+  for (; i < count; ++i) lanes[i % 16] += value(i);
+  return add_lanes16(lanes);
+}
+
+// ---- e^x, step by step as plm::exp_f32
+
+HWY_INLINE Floatv exp_vector(Floatv x) {
+  namespace pm = portable_math;
+  const FloatTag d;
+  const Int32Tag di;
+  const Floatv magic = hn::Set(d, pm::kRoundMagic);
+  const Floatv n = hn::Sub(hn::MulAdd(x, hn::Set(d, pm::kLog2E), magic), magic);
+  Floatv r = hn::NegMulAdd(n, hn::Set(d, pm::kLn2High), x);
+  r = hn::NegMulAdd(n, hn::Set(d, pm::kLn2Low), r);
+  Floatv p = hn::Set(d, pm::kExpCoefficients[0]);
+  for (int i = 1; i < 6; ++i) p = hn::MulAdd(p, r, hn::Set(d, pm::kExpCoefficients[i]));
+  const Floatv y = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(d, 1.0F));
+  const Int32v whole = hn::ConvertTo(di, n);
+  const Int32v half = hn::ShiftRight<1>(whole);
+  const Int32v bias = hn::Set(di, 127);
+  const Floatv scale1 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const Floatv scale2 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(whole, half), bias)));
+  Floatv result = hn::Mul(hn::Mul(y, scale1), scale2);
+  result = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, pm::kExpLowest)), result);
+  result = hn::IfThenElse(hn::Gt(x, hn::Set(d, pm::kExpHighest)), hn::Inf(d), result);
+  return hn::IfThenElse(hn::Eq(x, x), result, x);  // NaN stays NaN
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace plm
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,168 @@
+// The Device: about sixteen coarse operations over views, the only way anything touches device memory.
+//
+// Contract
+//  1. Operations are enqueued and run in order, at the latest inside `wait`. Results exist on the host after `wait`
+//  only.
+//  2. No host pointer to device memory leaves the device. What the host hands in by span (ids, row tables) is read
+//  until
+//     the next `wait` returns and must stay valid until then; `upload` alone copies at once.
+//  3. Every output number is reduced in one fixed tree that depends on its own absolute place only (DESIGN section 4),
+//  so a
+//     row's bits depend neither on the other rows nor on the number of threads. The trees are written down at each
+//     operation; the reference kernels are their plain form, and the fast ones give equal bits where the machine has
+//     fused multiply-add.
+//  4. A weight's role says along which axis it may be split over several devices; `all_reduce` sums partial results in
+//  rank
+//     order and does nothing on one device. Models call it after the roles that are split along their input.
+// "lanes16(v)" below is: sixteen running sums, number i goes to sum i mod 16, in order; then sums j and j+8, j+4, j+2,
+// j+1 are added pairwise. Tested by tests/kernels/test_cpu_device.cpp; the independence of host memory by
+// tests/kernels/test_fake_device.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tensor/page.h"
+#include "tensor/storage.h"
+
+namespace plm {
+
+enum class WeightRole {
+  embedding,
+  head,
+  norm,
+  bias,
+  attention_query,
+  attention_key,
+  attention_value,
+  attention_output,
+  ffn_gate,
+  ffn_up,
+  ffn_down,
+};
+
+/// Axis along which a weight [outputs, inputs] may be cut over devices.
+enum class SplitAxis { none, outputs, inputs };
+[[nodiscard]] SplitAxis split_axis(WeightRole role);
+
+/// A matrix [outputs, inputs] (or a vector: outputs = 1) in whatever shape the device wants it.
+class Weight {
+ public:
+  virtual ~Weight() = default;
+  WeightRole role = WeightRole::norm;
+  const StorageType* type = nullptr;  ///< as in the file
+  std::size_t outputs = 0;
+  std::size_t inputs = 0;
+};
+
+/// What a file says about a weight. `bytes` are rows of `inputs` numbers and must outlive the Weight.
+struct WeightSource {
+  std::string_view name;  ///< for errors
+  WeightRole role;
+  const StorageType* type;
+  std::size_t outputs;
+  std::size_t inputs;
+  std::span<const std::byte> bytes;
+};
+
+/// Where a layer's keys and values lie inside each page of a sequence.
+struct KvPlace {
+  std::size_t offset = 0;  ///< bytes from the start of the page; keys first, then values, see kv_bytes
+  const StorageType* type = &quant_f32;
+  std::size_t kv_heads = 0;
+  std::size_t head_dim = 0;
+  /// Bytes of one layer in one page.
+  [[nodiscard]] std::size_t bytes() const { return 2 * kv_heads * kPageCells * type->row_bytes(head_dim); }
+};
+
+/// What one row of a pass may see: the slots [begin, end) of its sequence, and of the slots from `own_begin` on those
+/// whose bit is set in its row of `RowTable::own_bits` (visibility among the rows of the pass itself).
+struct RowSight {
+  std::uint32_t sequence = 0;  ///< index into RowTable::pages
+  std::uint32_t slot = 0;      ///< where this row's own key and value are stored
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::uint32_t own_begin = 0;
+  std::uint32_t own_count = 0;      ///< number of slots the bits speak about; 0: no bits
+  std::uint32_t own_bits_word = 0;  ///< first 64-bit word of the row's bits
+};
+
+/// The rows of one pass as attention sees them; shared by all layers.
+struct RowTable {
+  std::span<const RowSight> rows;
+  std::span<const std::span<Storage* const>> pages;  ///< per sequence, in order of the cells they hold
+  std::span<const std::uint64_t> own_bits;
+};
+
+enum class RopeLayout { interleaved, half_split };  ///< pairs (2i, 2i+1) or (i, i + n/2)
+
+/// What is known of a row of logits without looking at all of them. entropy in nats.
+struct RowStatistics {
+  float max = 0;
+  float second = 0;  ///< second largest value, equal to max on a tie; -inf with one candidate
+  float log_sum_exp = 0;
+  float entropy = 0;
+  std::int32_t argmax = 0;  ///< smallest id among equals
+  std::int32_t bad = 0;     ///< 1 when a logit is NaN or +inf
+};
+
+struct TokenScore {
+  std::int32_t id;
+  float logit;
+};
+
+class Device : public Memory {
+ public:
+  [[nodiscard]] virtual std::string describe() const = 0;  ///< for recipes: device and SIMD target
+
+  /// Takes a weight in. Vectors (roles norm and bias) are unpacked to float32 at once, whatever their type in the file.
+  /// Errors: bad_input (a scale is NaN or infinite; names the weight), no_room.
+  virtual Result<std::unique_ptr<Weight>> load_weight(const WeightSource& source) = 0;
+
+  // ---- moving numbers
+  virtual void upload(const View& to, std::span<const std::byte> from) = 0;
+  virtual void download(const View& from, std::span<std::byte> to) = 0;
+  /// Copies a whole storage onto another of the same size.
+  virtual void copy(Storage& to, const Storage& from) = 0;
+  /// out[i] = in[indices[i]]; indices < in.rows.
+  virtual void gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) = 0;
+
+  // ---- layers; all activations are float32
+  /// out[i] = row ids[i] of the table, unpacked. ids in [0, table.outputs).
+  virtual void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) = 0;
+  /// out[r][o] = sum over inputs of in[r][k] * w[o][k]: partial sums of 32 consecutive k by fused multiply-add in
+  /// order, added in order; then `+ bias[o]` if there is one.
+  virtual void linear(const Weight& weight, const View& in, const View& out, const Weight* bias = nullptr) = 0;
+  /// out = in / sqrt(lanes16(in^2)/n + epsilon) * gain, row by row. In place is allowed.
+  virtual void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) = 0;
+  /// Rotates the first 2 * angles.columns/2 numbers of every head in place. angles[r] = cosines, then sines.
+  virtual void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) = 0;
+  /// Writes keys and values of every row to its slot, rounded to the place's type.
+  virtual void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) = 0;
+  /// Softmax attention of every query head over what its row sees; query head h reads KV head h / (q_heads / kv_heads).
+  /// Per page: scores q.k (fused, dimensions in order) * scale, e^(score - page max), lanes16 over the cells of the
+  /// page, values summed cell by cell; pages combined in order.
+  virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
+                         const View& out) = 0;
+  /// out = silu(gate) * up.
+  virtual void silu_multiply(const View& gate, const View& up, const View& out) = 0;
+  /// x += y.
+  virtual void add(const View& x, const View& y) = 0;
+  /// Sums x over all devices in rank order.
+  virtual void all_reduce(const View& x) = 0;
+
+  // ---- reading logits
+  /// statistics[r] of logits[r]; sums are lanes16 over runs of 256, added in float64.
+  virtual void statistics(const View& logits, std::span<RowStatistics> statistics) = 0;
+  /// top[r * n ...]: the n largest logits of row r, by (logit descending, id ascending).
+  virtual void top_n(const View& logits, std::size_t n, std::span<TokenScore> top) = 0;
+
+  /// Runs everything enqueued and makes the results readable. Errors of the device itself (none on a CPU).
+  virtual Result<void> wait() = 0;
+};
+
+}  // namespace plm

@@ -1,0 +1,26 @@
+// The last step: for the rows that must yield something, logits in the form that was asked for.
+//
+// Rows go through the head in small groups, so that logits of a long prompt never lie in memory all at once.
+// Tested by tests/model/test_output_head.cpp.
+#pragma once
+
+#include <vector>
+
+#include "model/layers/layer_pass.h"
+#include "model/workspace.h"
+
+namespace plm {
+
+class OutputHead {
+ public:
+  /// Enqueues head and readings. `hidden`: [rows, hidden_size] after the last norm. `head`: [vocab_size, hidden_size].
+  Result<void> enqueue(Device& device, Workspace& workspace, const Weight& head, const View& hidden,
+                       const PassRows& rows);
+
+ private:
+  static constexpr std::size_t kGroupRows = 32;
+
+  std::vector<std::uint32_t> indices_;  // rows that yield, alive until the device's wait
+};
+
+}  // namespace plm

@@ -1,0 +1,41 @@
+// A network whose weights sit on a device: it turns rows of tokens into logits, and nothing else.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "model/pass.h"
+
+namespace plm {
+
+/// The sizes everybody outside the network needs to know.
+struct ModelShape {
+  std::string architecture;        ///< as in the file: "llama"
+  std::size_t vocab_size = 0;
+  std::size_t hidden_size = 0;
+  std::size_t layer_count = 0;
+  std::size_t trained_context = 0; ///< tokens
+  std::size_t parameter_count = 0;
+};
+
+/// What a sequence stores: one place per layer inside each page.
+struct StateLayout {
+  std::vector<KvPlace> layers;
+  std::size_t page_bytes = 0;
+  [[nodiscard]] std::size_t cell_bytes() const { return page_bytes / kPageCells; }
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  [[nodiscard]] virtual const ModelShape& shape() const = 0;
+  /// The layout of stored state with keys and values in `kv_type`.
+  [[nodiscard]] virtual StateLayout state_layout(const StorageType& kv_type) const = 0;
+  /// Enqueues one pass on the device that holds the weights. Results are there after the device's wait.
+  /// Error no_room when the activations do not fit.
+  virtual Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe = {}) = 0;
+};
+
+}  // namespace plm

@@ -1,0 +1,105 @@
+#include "model/model_file.h"
+
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace plm {
+
+Result<ModelFile> ModelFile::open(std::shared_ptr<const GgufFile> file) {
+  ModelFile model_file;
+  PLM_TRY_ASSIGN(const std::string_view name, file->string_value("general.architecture"));
+  if (name.empty()) {
+    return fail(ErrorKind::bad_input, "{}: general.architecture: empty, expected the name of an architecture",
+                file->path());
+  }
+  model_file.architecture_ = std::string(name);
+  model_file.warnings_.assign(file->warnings().begin(), file->warnings().end());
+  model_file.file_ = std::move(file);
+  return model_file;
+}
+
+std::string ModelFile::full_key(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
+
+tl::unexpected<Error> ModelFile::key_error(std::string_view key, std::string_view found, std::string_view rule) const {
+  return fail(ErrorKind::bad_input, "{}: {} = {}: must be {}", path(), full_key(key), found, rule);
+}
+
+bool ModelFile::has_key(std::string_view key) const { return file_->find(full_key(key)) != nullptr; }
+
+Result<std::size_t> ModelFile::integer(std::string_view key, IntegerRange range) const {
+  PLM_TRY_ASSIGN(const std::uint64_t value, file_->unsigned_value(full_key(key)));
+  if (value < range.min || value > range.max) {
+    return key_error(key, fmt::format("{}", value), fmt::format("between {} and {}", range.min, range.max));
+  }
+  return static_cast<std::size_t>(value);
+}
+
+Result<std::size_t> ModelFile::integer_or(std::string_view key, std::size_t otherwise, IntegerRange range) const {
+  if (!has_key(key)) return otherwise;
+  return integer(key, range);
+}
+
+Result<double> ModelFile::positive_real(std::string_view key, double highest) const {
+  PLM_TRY_ASSIGN(const double value, file_->real_value(full_key(key)));
+  if (!(value > 0 && value <= highest)) {
+    return key_error(key, fmt::format("{}", value), fmt::format("above 0 and at most {}", highest));
+  }
+  return value;
+}
+
+Result<double> ModelFile::positive_real_or(std::string_view key, double otherwise, double highest) const {
+  if (!has_key(key)) return otherwise;
+  return positive_real(key, highest);
+}
+
+Result<std::string> ModelFile::text_or(std::string_view key, std::string_view otherwise) const {
+  PLM_TRY_ASSIGN(const auto value, file_->optional_string(full_key(key)));
+  return std::string(value.value_or(otherwise));
+}
+
+Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize size) {
+  const TensorEntry* entry = file_->find_tensor(name);
+  if (entry == nullptr) {
+    return fail(ErrorKind::bad_input, "{}: tensor {}: missing; the file is incomplete or of another architecture than {}",
+                path(), name, architecture_);
+  }
+  if (used_.insert(name).second && progress_) {
+    bytes_asked_ += entry->bytes.size();
+    std::size_t all_bytes = 0;
+    for (const TensorEntry& each : file_->tensors()) all_bytes += each.bytes.size();
+    progress_(static_cast<double>(bytes_asked_) / static_cast<double>(all_bytes));
+  }
+  const bool fits =
+      entry->dims[0] == size.inputs && entry->dims[1] == size.outputs && entry->dims[2] == 1 && entry->dims[3] == 1;
+  if (!fits) {
+    return fail(ErrorKind::bad_input, "{}: tensor {}: shape [{}], expected [{}] by the hyper-parameters", path(), name,
+                fmt::join(entry->shape(), ", "),
+                size.outputs == 1 ? fmt::format("{}", size.inputs) : fmt::format("{}, {}", size.inputs, size.outputs));
+  }
+  const StorageType* type = find_storage_type(entry->type->id);
+  if (type == nullptr) {
+    std::string known;
+    for (const StorageType* usable : storage_types()) known += fmt::format("{}{}", known.empty() ? "" : ", ", usable->name());
+    return fail(ErrorKind::bad_input, "{}: tensor {}: storage type {} cannot be used here; this version reads {}", path(),
+                name, entry->type->name, known);
+  }
+  return Tensor{entry, type};
+}
+
+void ModelFile::warn_about_unused_tensors() {
+  for (const TensorEntry& entry : file_->tensors()) {
+    if (!used_.contains(std::string(entry.name))) {
+      warn(fmt::format("{}: tensor {}: not used by architecture {}; ignored", path(), printable(entry.name, 80),
+                       architecture_));
+    }
+  }
+}
+
+std::size_t ModelFile::parameter_count() const {
+  std::size_t count = 0;
+  for (const TensorEntry& entry : file_->tensors()) count += entry.element_count();
+  return count;
+}
+
+}  // namespace plm

@@ -1,0 +1,79 @@
+// A model file as an architecture reads it: hyper-parameters by their short name with a range, tensors by name and shape. Every error names the file, the key or tensor, what was found and what was expected.
+// Tested by tests/model/test_model_file.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "format/gguf.h"
+#include "tensor/storage_type.h"
+
+namespace plm {
+
+/// Inclusive bounds of a hyper-parameter.
+struct IntegerRange {
+  std::uint64_t min = 0;
+  std::uint64_t max = std::uint64_t{1} << 32;
+};
+
+/// Shape of a matrix; a vector has one output row.
+struct MatrixSize {
+  std::size_t outputs = 1;
+  std::size_t inputs = 0;
+};
+
+class ModelFile {
+ public:
+  /// Errors: general.architecture missing, not a string, or empty.
+  static Result<ModelFile> open(std::shared_ptr<const GgufFile> file);
+
+  [[nodiscard]] const std::string& path() const { return file_->path(); }
+  [[nodiscard]] const std::string& architecture() const { return architecture_; }
+  [[nodiscard]] const GgufFile& gguf() const { return *file_; }
+
+  // Keys are given without the architecture's prefix: "block_count" reads "llama.block_count".
+  [[nodiscard]] bool has_key(std::string_view key) const;
+  [[nodiscard]] Result<std::size_t> integer(std::string_view key, IntegerRange range) const;
+  [[nodiscard]] Result<std::size_t> integer_or(std::string_view key, std::size_t otherwise, IntegerRange range) const;
+  /// A finite number with lowest < value (<= highest).
+  [[nodiscard]] Result<double> positive_real(std::string_view key, double highest) const;
+  [[nodiscard]] Result<double> positive_real_or(std::string_view key, double otherwise, double highest) const;
+  [[nodiscard]] Result<std::string> text_or(std::string_view key, std::string_view otherwise) const;
+  /// "FILE: llama.head_count = 3: must divide ..." for rules that relate several keys.
+  [[nodiscard]] tl::unexpected<Error> key_error(std::string_view key, std::string_view found,
+                                                std::string_view rule) const;
+
+  struct Tensor {
+    const TensorEntry* entry;
+    const StorageType* type;
+  };
+  [[nodiscard]] bool has_tensor(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
+  /// The tensor of this shape. Errors: missing, other shape, a storage type that cannot be used.
+  [[nodiscard]] Result<Tensor> tensor(const std::string& name, MatrixSize size);
+
+  /// Told, tensor by tensor, which share of the file's tensor bytes has been asked for.
+  void set_progress(std::function<void(double fraction)> progress) { progress_ = std::move(progress); }
+
+  /// Adds a warning for every tensor that nothing asked for.
+  void warn_about_unused_tensors();
+  void warn(std::string sentence) { warnings_.push_back(std::move(sentence)); }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  [[nodiscard]] std::size_t parameter_count() const;
+
+ private:
+  [[nodiscard]] std::string full_key(std::string_view key) const;
+
+  std::shared_ptr<const GgufFile> file_;
+  std::string architecture_;
+  std::unordered_set<std::string> used_;
+  std::vector<std::string> warnings_;
+  std::function<void(double)> progress_;
+  std::size_t bytes_asked_ = 0;
+};
+
+}  // namespace plm

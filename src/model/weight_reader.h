@@ -1,0 +1,34 @@
+// Tensors of a model file on their way to a device.
+// Tested by tests/model/test_weight_reader.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/device.h"
+#include "model/model_file.h"
+
+namespace plm {
+
+class WeightReader {
+ public:
+  WeightReader(ModelFile& file, Device& device) : file_(file), device_(device) {}
+
+  [[nodiscard]] bool has(std::string_view name) const { return file_.has_tensor(name); }
+
+  /// Takes the matrix [outputs, inputs] to the device. Errors: missing, other shape, a type that cannot be used, damaged.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> matrix(const std::string& name, WeightRole role, MatrixSize size);
+
+  /// A vector (norm, bias), float32 on the device; another type in the file is converted with a warning.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> vector(const std::string& name, WeightRole role, std::size_t size);
+
+  [[nodiscard]] ModelFile& file() const { return file_; }
+
+ private:
+  ModelFile& file_;
+  Device& device_;
+};
+
+}  // namespace plm

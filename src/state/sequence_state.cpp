@@ -1,0 +1,56 @@
+#include "state/sequence_state.h"
+
+namespace plm {
+
+Result<void> SequenceState::reserve(std::size_t count, std::vector<PageCopy>& copies) {
+  if (count == 0) return {};
+  const std::size_t first_page = length_ / kPageCells;
+  const std::size_t page_count = (length_ + count + kPageCells - 1) / kPageCells;
+  const bool must_copy = first_page < pages_.size() && length_ % kPageCells != 0 && pages_[first_page].use_count() > 1;
+
+  // Take everything first, so that a failure leaves the state as it was. Pages behind `length` that a fork also holds
+  // carry nothing of ours and are simply replaced.
+  std::vector<Page> fresh;
+  for (std::size_t page = first_page; page < page_count; ++page) {
+    if (page < pages_.size() && pages_[page].use_count() == 1) {
+      fresh.push_back(pages_[page]);
+    } else {
+      PLM_TRY_ASSIGN(Page taken, pool_->take());
+      fresh.push_back(std::move(taken));
+    }
+  }
+  if (must_copy) copies.push_back({pages_[first_page], fresh[0]});
+  pages_.resize(page_count);
+  storages_.resize(page_count);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    storages_[first_page + i] = fresh[i].get();
+    pages_[first_page + i] = std::move(fresh[i]);
+  }
+  return {};
+}
+
+void SequenceState::keep(std::size_t count) {
+  PLM_CHECK(length_ + count <= pages_.size() * kPageCells);
+  length_ += count;
+}
+
+void SequenceState::truncate(std::size_t length) {
+  PLM_CHECK(length <= length_);
+  length_ = length;
+  const std::size_t page_count = (length + kPageCells - 1) / kPageCells;
+  if (page_count < pages_.size()) {
+    pages_.resize(page_count);
+    storages_.resize(page_count);
+  }
+}
+
+SequenceState SequenceState::fork() const {
+  SequenceState copy(*pool_);
+  const std::size_t page_count = (length_ + kPageCells - 1) / kPageCells;
+  copy.pages_.assign(pages_.begin(), pages_.begin() + static_cast<std::ptrdiff_t>(page_count));
+  copy.storages_.assign(storages_.begin(), storages_.begin() + static_cast<std::ptrdiff_t>(page_count));
+  copy.length_ = length_;
+  return copy;
+}
+
+}  // namespace plm

@@ -1,0 +1,53 @@
+// Text to tokens: splits at special tokens, gives the ordinary text between them to the encoder of the vocabulary's
+// kind, and puts around it what the model expects.
+//
+// User-defined tokens are always kept whole. Control tokens are recognised only when asked for: in the words of a
+// user "<|im_end|>" is ten characters of ordinary text. A vocabulary whose encoder is not written yet loads all the
+// same, for use by ids; only encoding is refused. Adding a kind: a subclass of TextEncoder and its line in
+// tokenizer.cpp. Immutable, so threads may share it. Tested by tests/text/test_tokenizer.cpp and
+// test_tokenizer_oracle.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "text/special_matcher.h"
+#include "text/text_encoder.h"
+#include "text/vocabulary.h"
+
+namespace plm {
+
+struct EncodeOptions {
+  bool add_special = true;     ///< add what the model expects around a text: beginning, end, separator
+  bool parse_special = false;  ///< the texts of control tokens become those tokens: for templates, never for messages
+};
+
+class Tokenizer {
+ public:
+  /// Errors (bad_input) name the file and the key. The tokeniser keeps the file open.
+  static Result<std::shared_ptr<const Tokenizer>> load(std::shared_ptr<const GgufFile> file);
+
+  [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
+
+  /// The ids of `text`. A beginning-of-text token that the text brings itself (parse_special) is not added again.
+  /// Errors: bad_input (this kind of tokeniser has no encoder yet), usage (the text cannot be spelled, is too long).
+  [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text, const EncodeOptions& options = {}) const;
+
+  /// What is odd but usable: one sentence each, naming file and key.
+  [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
+
+ private:
+  explicit Tokenizer(Vocabulary vocabulary);
+
+  Vocabulary vocabulary_;
+  std::unique_ptr<TextEncoder> encoder_;  // null: not written yet
+  SpecialMatcher always_whole_;           // user-defined tokens
+  SpecialMatcher all_special_;            // those and the control tokens
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace plm

@@ -1,0 +1,125 @@
+// The Llama family against an independent float32 oracle: logits, hidden states, greedy text, bit equality of chunks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "format/safetensors.h"
+#include "single_sequence.h"
+
+namespace plm {
+namespace {
+
+constexpr float kTolerance = 1e-4F;  // the oracle's own suggestion for float32 engines
+
+std::vector<float> floats(const SafetensorsFile& file, const std::string& name) {
+  const SafetensorsEntry* entry = file.find(name);
+  if (entry == nullptr) return {};
+  std::vector<float> values(entry->bytes.size() / sizeof(float));
+  std::memcpy(values.data(), entry->bytes.data(), entry->bytes.size());
+  return values;
+}
+
+std::vector<std::int32_t> ids(const SafetensorsFile& file, const std::string& name) {
+  const SafetensorsEntry* entry = file.find(name);
+  if (entry == nullptr) throw std::runtime_error("golden lacks " + name);
+  if (entry->dtype != SafetensorsDtype::i32) throw std::runtime_error("golden " + name + " is not i32");
+  std::vector<std::int32_t> values(entry->bytes.size() / sizeof(std::int32_t));
+  std::memcpy(values.data(), entry->bytes.data(), entry->bytes.size());
+  return values;
+}
+
+float largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  float worst = 0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  return worst;
+}
+
+std::vector<float> flat(const std::vector<std::vector<float>>& rows) {
+  std::vector<float> all;
+  for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+  return all;
+}
+
+struct Fixture {
+  const char* name;
+  const char* gguf;
+};
+
+class ArchLlama : public testing::TestWithParam<std::tuple<Fixture, KernelChoice>> {
+ protected:
+  static std::string folder() { return std::string(PLM_GOLDEN) + "/oracle/"; }
+  std::string gguf() const { return folder() + std::get<0>(GetParam()).gguf; }
+  std::shared_ptr<const SafetensorsFile> golden() const {
+    return SafetensorsFile::open(folder() + std::get<0>(GetParam()).name + ".golden.safetensors").value();
+  }
+  CpuDeviceOptions options() const { return {.threads = 2, .kernels = std::get<1>(GetParam())}; }
+};
+
+TEST_P(ArchLlama, LogitsAndHiddenStatesEqualTheOracle) {
+  const auto oracle = golden();
+  SingleSequence sequence(gguf(), quant_f32, options());
+  const auto logits = flat(sequence.append(ids(*oracle, "input_ids")));
+  EXPECT_LE(largest_difference(logits, floats(*oracle, "logits")), kTolerance);
+
+  EXPECT_LE(largest_difference(sequence.taps.at("embed"), floats(*oracle, "hidden.embed.out")), kTolerance);
+  EXPECT_LE(largest_difference(sequence.taps.at("final_norm"), floats(*oracle, "hidden.final_norm.out")), kTolerance);
+  for (std::size_t layer = 0; layer < sequence.model->shape().layer_count; ++layer) {
+    const std::string ours = "layer." + std::to_string(layer);
+    const std::string theirs = "hidden.layer." + std::to_string(layer);
+    EXPECT_LE(largest_difference(sequence.taps.at(ours), floats(*oracle, theirs + ".out")), kTolerance) << ours;
+    EXPECT_LE(largest_difference(sequence.taps.at(ours + ".attn"), floats(*oracle, theirs + ".self_attn.out")),
+              kTolerance) << ours;
+    EXPECT_LE(largest_difference(sequence.taps.at(ours + ".ffn"), floats(*oracle, theirs + ".mlp.out")), kTolerance)
+        << ours;
+  }
+}
+
+TEST_P(ArchLlama, GreedyContinuationIsIdentical) {
+  const auto oracle = golden();
+  SingleSequence sequence(gguf(), quant_f32, options());
+  std::vector<std::int32_t> next = ids(*oracle, "greedy_prompt");
+  std::vector<std::int32_t> written;
+  const auto expected = ids(*oracle, "greedy_ids");
+  while (written.size() < expected.size()) {
+    const std::vector<float> last = sequence.append(next).back();
+    next.assign(1, static_cast<std::int32_t>(std::max_element(last.begin(), last.end()) - last.begin()));
+    written.push_back(next[0]);
+  }
+  EXPECT_EQ(written, expected);
+}
+
+TEST_P(ArchLlama, ChunksOfAnySizeGiveTheSameBits) {
+  const auto tokens = ids(*golden(), "input_ids");
+  SingleSequence whole(gguf(), quant_f32, options());
+  const auto expected = flat(whole.append(tokens));
+  for (const std::size_t chunk : {1U, 7U, 16U}) {
+    SingleSequence cut(gguf(), quant_f32, options());
+    std::vector<float> logits;
+    for (std::size_t at = 0; at < tokens.size(); at += chunk) {
+      const std::vector<std::int32_t> part(tokens.begin() + at, tokens.begin() + std::min(tokens.size(), at + chunk));
+      const auto rows = flat(cut.append(part));
+      logits.insert(logits.end(), rows.begin(), rows.end());
+    }
+    ASSERT_EQ(logits.size(), expected.size());
+    EXPECT_EQ(std::memcmp(logits.data(), expected.data(), logits.size() * sizeof(float)), 0) << "chunk " << chunk;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fixtures, ArchLlama,
+    testing::Combine(testing::Values(Fixture{"llama", "llama-f32.gguf"},
+                                     Fixture{"llama_rope_linear", "llama_rope_linear-bf16.gguf"},
+                                     Fixture{"llama_rope_llama3", "llama_rope_llama3-f32.gguf"},
+                                     Fixture{"llama_rope_yarn", "llama_rope_yarn-bf16.gguf"},
+                                     Fixture{"llama_tied_mqa_hd", "llama_tied_mqa_hd-bf16.gguf"}),
+                     testing::Values(KernelChoice::reference, KernelChoice::fast)),
+    [](const auto& instance) {
+      return std::string(std::get<0>(instance.param).name) +
+             (std::get<1>(instance.param) == KernelChoice::fast ? "_fast" : "_reference");
+    });
+
+}  // namespace
+}  // namespace plm

@@ -1,0 +1,208 @@
+#include "sampling/golden_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+namespace plm {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The golden files' short names.
+const std::map<std::string, std::string> kSamplerNames = {
+    {"top_k", "top_k"}, {"top_p", "top_p"}, {"min_p", "min_p"}, {"temp", "temperature"}, {"greedy", "greedy"}};
+const std::map<std::string, std::string> kValueNames = {{"k", "top_k"}, {"t", "temperature"}, {"min_keep", "min_keep"}};
+
+Json read_golden(const std::string& file) {
+  std::ifstream stream(std::string(PLM_GOLDEN) + "/sampling/" + file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  auto json = parse_json(text.str(), file);
+  if (!json) throw std::runtime_error(json.error().message);
+  return *json;
+}
+
+float number(const Json& value) { return value.is_string() ? -kInfinity : value.get<float>(); }
+
+class Fnv1a64 {
+ public:
+  void add(std::uint32_t word) {
+    for (int shift = 0; shift < 32; shift += 8) hash_ = (hash_ ^ (word >> shift & 0xFFU)) * 1099511628211ULL;
+  }
+  [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  std::uint64_t hash_ = 1469598103934665603ULL;
+};
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+
+std::uint64_t splitmix64(std::uint64_t& state) {
+  state += 0x9E3779B97F4A7C15ULL;
+  std::uint64_t z = state;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+  return z ^ z >> 31;
+}
+
+// Logits in units of 1/256, by the recipes of the golden data.
+std::vector<std::int64_t> generate(const Json& gen, std::int64_t vocab) {
+  std::vector<std::int64_t> q(static_cast<std::size_t>(vocab));
+  const std::string kind = gen["kind"];
+  const std::int64_t sigma = gen.value("sigma256", std::int64_t{0});
+  const std::int64_t quantum = gen.value("quantum", std::int64_t{1});
+  std::uint64_t state = gen.value("seed", std::uint64_t{0});
+  for (std::int64_t i = 0; i < vocab; ++i) {
+    if (kind == "gauss") {
+      std::int64_t sum = -6 * 65535;
+      for (int draw = 0; draw < 3; ++draw) {
+        const std::uint64_t bits = splitmix64(state);
+        for (int shift = 0; shift < 64; shift += 16) sum += static_cast<std::int64_t>(bits >> shift & 0xFFFFU);
+      }
+      q[static_cast<std::size_t>(i)] = floor_divide(floor_divide(sum * sigma, 65536), quantum) * quantum;
+    } else if (kind == "zipf") {
+      const std::int64_t n = i + 1;
+      const std::int64_t k = std::bit_width(static_cast<std::uint64_t>(n)) - 1;
+      const std::int64_t power = std::int64_t{1} << k;
+      const std::int64_t value = -(256 * k + floor_divide((n - power) * 256, power));
+      q[static_cast<std::size_t>((i * 7919 + 13) % vocab)] = floor_divide(value * sigma, 256);
+    }
+  }
+  return q;
+}
+
+// The value as the case gives it, brought into the range that we allow, as llama.cpp's server does.
+Result<void> set_clamped(Settings& settings, const std::string& name, const Json& value) {
+  const Parameter& parameter = *settings.find(name);
+  const double clamped = std::clamp(value.get<double>(), parameter.min, parameter.max);
+  if (parameter.type == ParameterType::integer) return settings.set_json(name, static_cast<std::int64_t>(clamped));
+  return settings.set_json(name, clamped);
+}
+
+void compare_kept(const Json& test_case, const std::vector<Candidate>& kept) {
+  const Json& out = test_case["out"];
+  const std::size_t count = out["n"];
+  EXPECT_TRUE(kept.size() == count || kept.size() == test_case.value("n_f64", count))
+      << kept.size() << " for " << count;
+  const bool ids_are_free = out.value("tie_at_cut", false);
+  double total = 0;
+  for (const Candidate& candidate : kept) total += std::exp(static_cast<double>(candidate.logit - kept[0].logit));
+  double shown = 0;
+  for (std::size_t i = 0; i < std::min(out["p"].size(), kept.size()); ++i) {
+    if (!ids_are_free) {
+      EXPECT_EQ(kept[i].id, out["ids"][i].get<int>()) << i;
+    }
+    const double p = std::exp(static_cast<double>(kept[i].logit - kept[0].logit)) / total;
+    EXPECT_NEAR(p, out["p"][i].get<double>(), 2e-6) << i;
+    shown += p;
+    if (out.contains("logits")) {
+      const double logit = out["logits"][i];
+      EXPECT_NEAR(kept[i].logit, logit, 2e-5 * std::abs(logit)) << i;
+    }
+  }
+  if (out.contains("tail_p")) {
+    EXPECT_NEAR(1 - shown, out["tail_p"].get<double>(), 2e-6);
+  }
+  if (out.contains("ids_fnv1a64") && !ids_are_free) {
+    std::vector<std::int32_t> ids;
+    for (const Candidate& candidate : kept) ids.push_back(candidate.id);
+    std::sort(ids.begin(), ids.end());
+    Fnv1a64 hash;
+    for (const std::int32_t id : ids) hash.add(static_cast<std::uint32_t>(id));
+    EXPECT_EQ(hash.hex(), out["ids_fnv1a64"].get<std::string>());
+  }
+}
+
+}  // namespace
+
+std::vector<Json> golden_cases(const std::string& file) {
+  std::vector<Json> cases;
+  for (const Json& test_case : read_golden(file)["cases"]) {
+    const Json samplers = test_case.value("samplers", Json::array());
+    if (std::all_of(samplers.begin(), samplers.end(),
+                    [](const Json& sampler) { return kSamplerNames.contains(sampler["type"]); })) {
+      cases.push_back(test_case);
+    }
+  }
+  return cases;
+}
+
+std::vector<float> golden_input(const std::string& name) {
+  static const Json inputs = read_golden("inputs.json");
+  const Json& input = inputs.at(name);
+  std::vector<float> logits;
+  if (input.contains("logits")) {
+    for (const Json& logit : input["logits"]) logits.push_back(number(logit));
+    return logits;
+  }
+  const Json& gen = input["gen"];
+  auto q = generate(gen, input["vocab"]);
+  for (const Json & [ id, added ] : gen.value("add256", std::vector<std::pair<std::size_t, std::int64_t>>{})) {
+    q[id] += added;
+  }
+  Fnv1a64 hash;
+  for (std::size_t id = 0; id < q.size(); ++id) {
+    const bool masked = gen.contains("mask") && id % gen["mask"][0].get<std::size_t>() == gen["mask"][1];
+    logits.push_back(masked ? -kInfinity : static_cast<float>(q[id]) / 256.0F);
+    hash.add(std::bit_cast<std::uint32_t>(logits.back()));
+  }
+  EXPECT_EQ(hash.hex(), input["fnv1a64_f32le"].get<std::string>()) << name;
+  return logits;
+}
+
+std::vector<std::unique_ptr<Sampler>> golden_samplers(const Json& test_case) {
+  std::vector<std::unique_ptr<Sampler>> made;
+  for (const Json& golden : test_case["samplers"]) {
+    const std::string& name = kSamplerNames.at(golden["type"]);
+    Settings settings(sampling_parameters());
+    for (const auto& [key, value] : golden.items()) {
+      if (key == "type") continue;
+      const std::string parameter = key == "p" ? name : kValueNames.at(key);
+      const auto set = set_clamped(settings, parameter, value);
+      EXPECT_TRUE(set) << set.error().message;
+    }
+    for (const SamplerDefinition* definition : samplers()) {
+      if (definition->head.name == name) made.push_back(definition->create(settings).value());
+    }
+  }
+  return made;
+}
+
+std::vector<Candidate> in_canonical_order(const Candidates& candidates) {
+  std::vector<Candidate> sorted;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates.logits()[i] != -kInfinity) sorted.push_back({candidates.id(i), candidates.logits()[i]});
+  }
+  std::sort(sorted.begin(), sorted.end(), precedes);
+  return sorted;
+}
+
+void expect_golden(const std::string& file, std::size_t count) {
+  const auto cases = golden_cases(file);
+  EXPECT_EQ(cases.size(), count);
+  for (const Json& test_case : cases) {
+    SCOPED_TRACE(test_case["id"].get<std::string>());
+    const std::vector<float> logits = golden_input(test_case["input"]);
+    Candidates candidates;
+    ASSERT_TRUE(candidates.reset(logits));
+    for (const auto& sampler : golden_samplers(test_case)) ASSERT_TRUE(sampler->apply(candidates, {}));
+    compare_kept(test_case, in_canonical_order(candidates));
+  }
+}
+
+Chain chain_of(const std::vector<std::pair<std::string, std::string>>& values) {
+  Settings settings(sampling_parameters());
+  for (const auto& [name, value] : values) {
+    const auto set = settings.set_text(name, value);
+    EXPECT_TRUE(set) << set.error().message;
+  }
+  return Chain::create(settings).value();
+}
+
+}  // namespace plm

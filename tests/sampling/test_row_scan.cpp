@@ -1,0 +1,84 @@
+#include "sampling/row_scan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/portable_math.h"
+
+namespace plm {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::vector<float> random_row(std::size_t size, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<float> row(size);
+  for (float& x : row) x = static_cast<float>(generator() % 8000) / 64.0F - 125.0F;  // -125 to 0
+  return row;
+}
+
+TEST(RowScan, WeightsEqualTheReferenceToTheBit) {
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 63U, 1000U, 4099U}) {
+    auto row = random_row(size, static_cast<unsigned>(size));
+    row[size / 2] = -kInfinity;
+    row[size / 3] = 0.0F;
+    std::vector<float> fast(size);
+    std::vector<float> plain(size);
+    const double fast_sum = row_weights(row, 0.0F, fast.data());
+    EXPECT_EQ(fast_sum, row_weights_reference(row, 0.0F, plain.data())) << size;
+    EXPECT_EQ(fast, plain) << size;
+    double sum = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      EXPECT_EQ(plain[i], exp_f32(row[i]));
+      sum += static_cast<double>(plain[i]);
+    }
+    EXPECT_NEAR(fast_sum, sum, 1e-12 * sum);
+  }
+}
+
+TEST(RowScan, WeightsOfHugeLogits) {
+  const float huge = std::numeric_limits<float>::max();
+  const std::vector<float> row = {huge, -huge, 0, -kInfinity, huge, 1, 2, 3, 4};
+  std::vector<float> weights(row.size());
+  EXPECT_EQ(row_weights(row, huge, weights.data()), 2.0);
+  EXPECT_EQ(weights[0], 1.0F);
+  EXPECT_EQ(weights[1], 0.0F);
+  EXPECT_EQ(weights[3], 0.0F);
+}
+
+TEST(RowScan, HighestIsFoundAtEveryPlace) {
+  for (std::size_t place = 0; place < 70; ++place) {
+    auto row = random_row(70, 1);
+    row[place] = 1.5F;
+    EXPECT_EQ(row_highest(row).highest, 1.5F) << place;
+    EXPECT_TRUE(row_highest(row).is_valid);
+    for (const float bad : {kInfinity, std::nanf(""), -std::nanf("")}) {
+      row[place] = bad;
+      EXPECT_FALSE(row_highest(row).is_valid) << place;
+    }
+    row[place] = -kInfinity;
+    EXPECT_TRUE(row_highest(row).is_valid);
+  }
+  EXPECT_EQ(row_highest({}).highest, -kInfinity);
+}
+
+TEST(RowScan, IndicesAreThoseOfThePlainLoop) {
+  std::vector<std::uint32_t> scratch;
+  for (const std::size_t size : {0U, 1U, 15U, 16U, 17U, 1000U}) {
+    const auto row = random_row(size, 5);
+    for (const float threshold : {-kInfinity, -130.0F, -60.0F, -0.5F, 0.0F, kInfinity}) {
+      std::vector<std::uint32_t> expected;
+      for (std::size_t i = 0; i < size; ++i) {
+        if (row[i] >= threshold) expected.push_back(static_cast<std::uint32_t>(i));
+      }
+      const auto found = row_indices_at_least(row, threshold, scratch);
+      EXPECT_EQ(std::vector(found.begin(), found.end()), expected) << size << " " << threshold;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plm

@@ -1,0 +1,138 @@
+// Every storage type against blocks, values and packed rows of GGML's own code (see the README of the oracle data:
+// T.raw are blocks, T.f32 their values, T.src rows of 256 numbers, T.q what the reference quantiser makes of them).
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/safetensors.h"
+#include "tensor/storage_type.h"
+
+namespace plm {
+namespace {
+
+/// The golden file of the repository, else that of the shared data; null when there is neither.
+std::shared_ptr<const SafetensorsFile> open_golden() {
+  for (const char* path : {PLM_GOLDEN "/quant/quant_golden.safetensors",
+                           PLM_SHARED "/conformance/oracle/quant/quant_golden.safetensors"}) {
+    if (!std::filesystem::exists(path)) continue;
+    auto file = SafetensorsFile::open(path);
+    EXPECT_TRUE(file.has_value()) << file.error().message;
+    return file.value_or(nullptr);
+  }
+  return nullptr;
+}
+
+class Quant : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    file_ = open_golden();
+    if (file_ == nullptr) GTEST_SKIP() << "quant_golden.safetensors is not there";
+    type_ = find_storage_type(std::string_view(GetParam()));
+    ASSERT_NE(type_, nullptr);
+  }
+
+  [[nodiscard]] std::span<const std::byte> bytes(const char* part) const {
+    const SafetensorsEntry* entry = file_->find(std::string(GetParam()) + part);
+    if (entry != nullptr) return entry->bytes;
+    ADD_FAILURE() << GetParam() << part << " is not in the golden file";
+    return {};
+  }
+
+  [[nodiscard]] std::vector<float> floats(const char* part) const {
+    const std::span<const std::byte> source = bytes(part);
+    std::vector<float> values(source.size() / sizeof(float));
+    std::memcpy(values.data(), source.data(), source.size());
+    return values;
+  }
+
+  [[nodiscard]] std::vector<float> unpack(std::span<const std::byte> blocks) const {
+    const std::size_t block_count = blocks.size() / type_->block_bytes;
+    std::vector<float> values(block_count * type_->block_size);
+    type_->unpack(blocks.data(), values.data(), block_count);
+    return values;
+  }
+
+  [[nodiscard]] std::vector<std::byte> pack(const std::vector<float>& values) const {
+    std::vector<std::byte> blocks(type_->row_bytes(values.size()));
+    type_->pack(values.data(), blocks.data(), values.size() / type_->block_size);
+    return blocks;
+  }
+
+  std::shared_ptr<const SafetensorsFile> file_;
+  const StorageType* type_ = nullptr;
+};
+
+std::string test_name(const testing::TestParamInfo<const char*>& info) { return info.param; }
+
+class QuantUnpack : public Quant {};
+
+TEST_P(QuantUnpack, EqualsTheReferenceBitForBit) {
+  const std::vector<float> expected = floats(".f32");
+  const std::vector<float> values = unpack(bytes(".raw"));
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(expected[i])) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, QuantUnpack, testing::Values("F16", "BF16", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K"),
+                         test_name);
+
+class QuantPack : public Quant {};
+
+TEST_P(QuantPack, EqualsTheReferenceByteForByte) {
+  const std::span<const std::byte> expected = bytes(".q");
+  const std::vector<std::byte> blocks = pack(floats(".src"));
+  ASSERT_EQ(blocks.size(), expected.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) ASSERT_EQ(blocks[i], expected[i]) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, QuantPack, testing::Values("Q4_0", "Q4_1", "Q8_0"), test_name);
+
+class QuantPackPlain : public Quant {};
+
+TEST_P(QuantPackPlain, GivesBackEveryNumber) {
+  const std::span<const std::byte> expected = bytes(".raw");
+  const std::vector<std::byte> blocks = pack(floats(".f32"));
+  ASSERT_EQ(blocks.size(), expected.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) ASSERT_EQ(blocks[i], expected[i]) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, QuantPackPlain, testing::Values("F16", "BF16"), test_name);
+
+class QuantPackSearch : public Quant {};
+
+double rms_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(static_cast<double>(a[i]) - b[i], 2);
+  return std::sqrt(sum / static_cast<double>(a.size()));
+}
+
+// Where a block's scales are searched for, another search may find others; it must not be noticeably worse.
+TEST_P(QuantPackSearch, IsAsCloseAsTheReference) {
+  const std::vector<float> source = floats(".src");
+  const double reference_error = rms_difference(unpack(bytes(".q")), source);
+  EXPECT_GT(reference_error, 0);
+  EXPECT_LE(rms_difference(unpack(pack(source)), source), 1.02 * reference_error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, QuantPackSearch, testing::Values("Q4_K", "Q6_K"), test_name);
+
+TEST(QuantF32, KeepsEveryBit) {
+  const std::vector<float> values = {0.0F, -0.0F, 1.5F, -3.25e-39F, 3.4e38F};
+  std::vector<std::byte> blocks(quant_f32.row_bytes(values.size()));
+  quant_f32.pack(values.data(), blocks.data(), values.size());
+  EXPECT_EQ(std::memcmp(blocks.data(), values.data(), blocks.size()), 0);
+  std::vector<float> again(values.size());
+  quant_f32.unpack(blocks.data(), again.data(), again.size());
+  EXPECT_EQ(std::memcmp(again.data(), values.data(), blocks.size()), 0);
+}
+
+}  // namespace
+}  // namespace plm

