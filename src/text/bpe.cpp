@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "text/merge_list.h"
 #include "text/seeded_hash.h"
 #include "text/unicode_form.h"
 
 namespace plm {
 namespace {
-
-constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
 
 // The bytes at the start of `text` up to the first ill-formed ones, or the ill-formed ones.
 std::size_t run_length(std::string_view text, bool well_formed) {
@@ -24,12 +23,6 @@ std::size_t run_length(std::string_view text, bool well_formed) {
     length += std::max<std::size_t>(character, 1);
   }
   return length;
-}
-
-std::size_t total_bytes(const StringArray& texts) {
-  std::size_t bytes = 0;
-  for (const std::string_view text : texts) bytes += text.size();
-  return bytes;
 }
 
 }  // namespace
@@ -136,8 +129,8 @@ class Bpe::PieceEncoder {
   std::string spelled_;
 };
 
-Bpe::Bpe(const Vocabulary& vocabulary, const PreTokenizerRow& rules, PreTokenizer pre_tokenizer)
-    : vocabulary_(vocabulary), rules_(rules), pre_tokenizer_(std::move(pre_tokenizer)) {
+Bpe::Bpe(const Vocabulary& vocabulary, const PreTokenizerRow& rules, PreTokenizer pre_tokenizer, MergeTable merges)
+    : vocabulary_(vocabulary), rules_(rules), pre_tokenizer_(std::move(pre_tokenizer)), merges_(std::move(merges)) {
   for (std::size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
     const char character = static_cast<char>(byte);
     std::string spelled;
@@ -154,54 +147,9 @@ Result<std::unique_ptr<Bpe>> Bpe::load(const Vocabulary& vocabulary, std::vector
                 vocabulary.file().path(), printable(name), pre_tokenizer_names());
   }
   PLM_TRY_ASSIGN(PreTokenizer pre_tokenizer, PreTokenizer::compile(rules->expressions));
-  std::unique_ptr<Bpe> bpe(new Bpe(vocabulary, *rules, std::move(pre_tokenizer)));
-  PLM_TRY(bpe->load_merges(warnings));
-  return bpe;
+  PLM_TRY_ASSIGN(MergeTable merges, load_merges(vocabulary, warnings));
+  return std::unique_ptr<Bpe>(new Bpe(vocabulary, *rules, std::move(pre_tokenizer), std::move(merges)));
 }
-
-Result<void> Bpe::load_merges(std::vector<std::string>& warnings) {
-  const std::string& path = vocabulary_.file().path();
-  PLM_TRY_ASSIGN(const StringArray texts, vocabulary_.file().string_array(kMergesKey));
-  // Left, right and product of each merge, looked up all at once.
-  std::vector<std::string_view> parts;
-  parts.reserve(3 * texts.size());
-  std::string products;
-  products.reserve(total_bytes(texts));  // so that views into it stay valid
-  for (const std::string_view text : texts) {
-    const std::size_t space = text.find(' ', 1);
-    if (space == std::string_view::npos) {
-      return fail(ErrorKind::bad_input, "{}: {}: merge {} is '{}', expected two tokens with a space between", path,
-                  kMergesKey, parts.size() / 3, printable(text));
-    }
-    const std::size_t begin = products.size();
-    products.append(text.substr(0, space)).append(text.substr(space + 1));
-    parts.insert(parts.end(),
-                 {text.substr(0, space), text.substr(space + 1), std::string_view(products).substr(begin)});
-  }
-  const std::vector<TokenId> ids = vocabulary_.find_all(parts);
-
-  std::vector<MergeEntry> entries;
-  entries.reserve(texts.size());
-  std::size_t useless = 0, first_useless = 0;
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    const TokenId left = ids[3 * rank], right = ids[3 * rank + 1], product = ids[3 * rank + 2];
-    if (left != kNoToken && right != kNoToken && product != kNoToken && !is_control(product)) {
-      entries.push_back({left, right, {.rank = static_cast<std::uint32_t>(rank), .product = product}});
-    } else if (!is_control(left)) {
-      // Vocabularies of bytes alone carry one merge of control tokens, because other engines refuse an empty list.
-      if (useless++ == 0) first_useless = rank;
-    }
-  }
-  merges_ = MergeTable(entries);
-  if (useless > 0) {
-    warnings.push_back(fmt::format("{}: {}: {} of {} merges join or make what is no token, the first is {} '{} {}'",
-                                   path, kMergesKey, useless, texts.size(), first_useless,
-                                   printable(parts[3 * first_useless]), printable(parts[3 * first_useless + 1])));
-  }
-  return {};
-}
-
-bool Bpe::is_control(TokenId id) const { return id != kNoToken && vocabulary_.type(id) == TokenType::control; }
 
 Result<void> Bpe::encode(std::string_view text, std::size_t offset, std::vector<TokenId>& ids) const {
   while (!text.empty()) {

@@ -34,17 +34,15 @@ class Bpe final : public TextEncoder {
  private:
   class PieceEncoder;
 
-  Bpe(const Vocabulary& vocabulary, const PreTokenizerRow& rules, PreTokenizer pre_tokenizer);
-  Result<void> load_merges(std::vector<std::string>& warnings);
-  [[nodiscard]] bool is_control(TokenId id) const;
+  Bpe(const Vocabulary& vocabulary, const PreTokenizerRow& rules, PreTokenizer pre_tokenizer, MergeTable merges);
   Result<void> encode_well_formed(std::string_view text, std::vector<TokenId>& ids) const;
   Result<void> encode_ill_formed(std::string_view bytes, std::size_t offset, std::vector<TokenId>& ids) const;
 
   const Vocabulary& vocabulary_;
   const PreTokenizerRow& rules_;
   PreTokenizer pre_tokenizer_;
-  std::array<TokenId, 256> byte_tokens_;  // kNoToken where the vocabulary has none
   MergeTable merges_;
+  std::array<TokenId, 256> byte_tokens_;  // kNoToken where the vocabulary has none
 };
 
 }  // namespace plm

@@ -119,9 +119,9 @@ TEST_P(EverySampler, OnlyNarrowsAndLeavesADistribution) {
       for (std::size_t i = 0; i < list.size(); ++i) {
         const auto id = static_cast<std::size_t>(list[i].id);
         ASSERT_LT(id, row.size());
-        if (i > 0) ASSERT_LT(list[i - 1].id, list[i].id);                 // no token twice
-        if (row[id] == -kInfinity) ASSERT_EQ(list[i].logit, -kInfinity);  // a masked token stays masked
-        ASSERT_LT(list[i].logit, kInfinity);                              // false for NaN
+        ASSERT_TRUE(i == 0 || list[i - 1].id < list[i].id) << "token " << id << " twice";
+        ASSERT_TRUE(row[id] > -kInfinity || list[i].logit == -kInfinity) << "masked token " << id << " came back";
+        ASSERT_TRUE(list[i].logit < kInfinity) << "token " << id;  // false for NaN
         highest = std::max(highest, list[i].logit);
       }
       ASSERT_GT(highest, -kInfinity);
@@ -139,7 +139,7 @@ TEST_P(EverySampler, TellsTheTruthAboutTheBest) {
       const Candidate best = top_candidates(row, 1).front();
       const auto list = applied(*GetParam(), settings, row, draw);
       EXPECT_EQ(std::min_element(list.begin(), list.end(), precedes)->id, best.id);
-      if (effect == EffectOnBest::alone) EXPECT_EQ(list.size(), 1U);
+      EXPECT_TRUE(effect == EffectOnBest::kept || list.size() == 1);
     }
   }
 }
@@ -160,7 +160,7 @@ TEST_P(EverySampler, ProbabilitiesOfTheSupportAddUpToOne) {
       }
       EXPECT_LE(seen.size(), candidates.support());
       EXPECT_LE(sum, 1.0 + 1e-6);
-      if (seen.size() == candidates.support()) EXPECT_NEAR(sum, 1.0, 1e-6);
+      EXPECT_TRUE(seen.size() < candidates.support() || sum > 1.0 - 1e-6) << sum;
     }
   }
 }
@@ -179,7 +179,7 @@ TEST_P(EverySampler, AChainOfItRefusesBadRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samplers, EverySampler, testing::ValuesIn(samplers().begin(), samplers().end()),
-                         [](const auto& info) { return std::string(info.param->head.name); });
+                         [](const auto& sampler) { return std::string(sampler.param->head.name); });
 
 }  // namespace
 }  // namespace plm

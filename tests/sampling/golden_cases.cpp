@@ -122,8 +122,9 @@ void compare_kept(const Json& test_case, const std::vector<Candidate>& kept) {
 }  // namespace
 
 std::vector<Json> golden_cases(const std::string& file) {
+  const Json golden = read_golden(file);
   std::vector<Json> cases;
-  for (const Json& test_case : read_golden(file)["cases"]) {
+  for (const Json& test_case : golden["cases"]) {
     const Json samplers = test_case.value("samplers", Json::array());
     if (std::all_of(samplers.begin(), samplers.end(),
                     [](const Json& sampler) { return kSamplerNames.contains(sampler["type"]); })) {
@@ -143,7 +144,7 @@ std::vector<float> golden_input(const std::string& name) {
   }
   const Json& gen = input["gen"];
   auto q = generate(gen, input["vocab"]);
-  for (const Json & [ id, added ] : gen.value("add256", std::vector<std::pair<std::size_t, std::int64_t>>{})) {
+  for (const auto& [id, added] : gen.value("add256", std::vector<std::pair<std::size_t, std::int64_t>>{})) {
     q[id] += added;
   }
   Fnv1a64 hash;

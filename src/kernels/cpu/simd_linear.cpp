@@ -87,24 +87,30 @@ HWY_INLINE void multiply_few(const Product& product, std::size_t p, std::size_t 
   HWY_ALIGN float sums[Rows][Panels * kPanelOutputs] = {};
   for (std::size_t part = 0; part < product.parts(); ++part) {
     const InputRows in = product.inputs(first_row, part);
+    Reader readers[kWidth];
     Floatv partial[Rows][kWidth];
-    for (std::size_t r = 0; r < Rows; ++r) {
-      for (std::size_t v = 0; v < kWidth; ++v) partial[r][v] = hn::Zero(d);
+    PLM_UNROLL
+    for (std::size_t v = 0; v < kWidth; ++v) {
+      readers[v] = Reader(PanelPlace{product.panel(p + v / kVectors), part, v % kVectors * kLanes});
+      PLM_UNROLL
+      for (std::size_t r = 0; r < Rows; ++r) partial[r][v] = hn::Zero(d);
     }
-    const auto reader = [&](std::size_t v) HWY_ATTR {
-      return Reader(PanelPlace{product.panel(p + v / kVectors), part, v % kVectors * kLanes});
-    };
     for (std::size_t q = 0; q < kPanelPart / 4; ++q) {
+      PLM_UNROLL
       for (std::size_t v = 0; v < kWidth; ++v) {
         Floatv w[4];
-        reader(v).quad(q, w);
+        readers[v].quad(q, w);
+        PLM_UNROLL
         for (std::size_t r = 0; r < Rows; ++r) {
           const float* x = in.data + r * in.stride + 4 * q;
+          PLM_UNROLL
           for (std::size_t k = 0; k < 4; ++k) partial[r][v] = hn::MulAdd(w[k], hn::Set(d, x[k]), partial[r][v]);
         }
       }
     }
+    PLM_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) {
+      PLM_UNROLL
       for (std::size_t v = 0; v < kWidth; ++v) {
         float* sum = sums[r] + v * kLanes;
         hn::Store(hn::Add(hn::Load(d, sum), partial[r][v]), d, sum);
@@ -138,6 +144,7 @@ void unpack_parts(const std::byte* panel, std::size_t first, std::size_t count, 
       for (std::size_t q = 0; q < kPanelPart / 4; ++q) {
         Floatv w[4];
         reader.quad(q, w);
+        PLM_UNROLL
         for (std::size_t k = 0; k < 4; ++k) hn::Store(w[k], FloatTag(), to + (4 * q + k) * kPanelOutputs);
       }
     }
@@ -150,18 +157,25 @@ void multiply_tile(const float* weights, std::size_t parts, InputRows in, float*
   const FloatTag d;
   for (std::size_t part = 0; part < parts; ++part) {
     Floatv partial[Rows][kVectors];
+    PLM_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) {
+      PLM_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) partial[r][v] = hn::Zero(d);
     }
     for (std::size_t k = part * kPanelPart; k < (part + 1) * kPanelPart; ++k) {
       Floatv w[kVectors];
+      PLM_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) w[v] = hn::Load(d, weights + k * kPanelOutputs + v * kLanes);
+      PLM_UNROLL
       for (std::size_t r = 0; r < Rows; ++r) {
         const Floatv x = hn::Set(d, in.data[r * in.stride + k]);
+        PLM_UNROLL
         for (std::size_t v = 0; v < kVectors; ++v) partial[r][v] = hn::MulAdd(w[v], x, partial[r][v]);
       }
     }
+    PLM_UNROLL
     for (std::size_t r = 0; r < Rows; ++r) {
+      PLM_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) {
         float* sum = sums + r * kPanelOutputs + v * kLanes;
         hn::Store(hn::Add(hn::Load(d, sum), partial[r][v]), d, sum);

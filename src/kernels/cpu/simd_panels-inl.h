@@ -39,24 +39,30 @@ HWY_INLINE void nibbles(Uint32v word, Floatv (&levels)[4]) {
 
 struct F32Reader {
   const std::byte* numbers;
+  F32Reader() = default;
   explicit HWY_INLINE F32Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem32 + 4 * at.lane) {}
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
+    PLM_UNROLL
     for (std::size_t b = 0; b < 4; ++b) w[b] = load_f32(numbers + (4 * q + b) * kItem32);
   }
 };
 
 struct F16Reader {
   const std::byte* numbers;
+  F16Reader() = default;
   explicit HWY_INLINE F16Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem16 + 2 * at.lane) {}
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
+    PLM_UNROLL
     for (std::size_t b = 0; b < 4; ++b) w[b] = load_f16(numbers + (4 * q + b) * kItem16);
   }
 };
 
 struct Bf16Reader {
   const std::byte* numbers;
+  Bf16Reader() = default;
   explicit HWY_INLINE Bf16Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem16 + 2 * at.lane) {}
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
+    PLM_UNROLL
     for (std::size_t b = 0; b < 4; ++b) w[b] = load_bf16(numbers + (4 * q + b) * kItem16);
   }
 };
@@ -65,6 +71,7 @@ struct Bf16Reader {
 struct Q4_0Reader {
   Floatv scale;
   const std::byte* words;
+  Q4_0Reader() = default;
   explicit HWY_INLINE Q4_0Reader(const PanelPlace& at) {
     const std::byte* block = at.panel + at.part * (kItem16 + 4 * kItem32);
     scale = load_f16(block + 2 * at.lane);
@@ -72,7 +79,8 @@ struct Q4_0Reader {
   }
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
     const Uint32v word = load_u32(words + q % 4 * kItem32);
-    nibbles(q < 4 ? word : hn::ShiftRight<4>(word), w);
+    nibbles(hn::ShiftRightSame(word, static_cast<int>(q / 4 * 4)), w);
+    PLM_UNROLL
     for (Floatv& x : w) x = hn::Mul(hn::Sub(x, hn::Set(FloatTag(), 8.0F)), scale);
   }
 };
@@ -81,6 +89,7 @@ struct Q4_1Reader {
   Floatv scale;
   Floatv minimum;
   const std::byte* words;
+  Q4_1Reader() = default;
   explicit HWY_INLINE Q4_1Reader(const PanelPlace& at) {
     const std::byte* block = at.panel + at.part * (2 * kItem16 + 4 * kItem32);
     scale = load_f16(block + 2 * at.lane);
@@ -89,7 +98,8 @@ struct Q4_1Reader {
   }
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
     const Uint32v word = load_u32(words + q % 4 * kItem32);
-    nibbles(q < 4 ? word : hn::ShiftRight<4>(word), w);
+    nibbles(hn::ShiftRightSame(word, static_cast<int>(q / 4 * 4)), w);
+    PLM_UNROLL
     for (Floatv& x : w) x = hn::Add(hn::Mul(x, scale), minimum);
   }
 };
@@ -97,12 +107,14 @@ struct Q4_1Reader {
 struct Q8_0Reader {
   Floatv scale;
   const std::byte* levels;
+  Q8_0Reader() = default;
   explicit HWY_INLINE Q8_0Reader(const PanelPlace& at) {
     const std::byte* block = at.panel + at.part * (kItem16 + 32 * kItem8);
     scale = load_f16(block + 2 * at.lane);
     levels = block + kItem16 + at.lane;
   }
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
+    PLM_UNROLL
     for (std::size_t b = 0; b < 4; ++b) {
       w[b] = hn::Mul(hn::ConvertTo(FloatTag(), load_i8(levels + (4 * q + b) * kItem8)), scale);
     }
@@ -116,6 +128,7 @@ struct Q4KReader {
   Floatv offset;
   const std::byte* words;
   int shift;
+  Q4KReader() = default;
   explicit HWY_INLINE Q4KReader(const PanelPlace& at) {
     const std::byte* block = at.panel + at.part / 8 * (2 * kItem16 + 12 * kItem8 + 32 * kItem32);
     const std::byte* fields = block + 2 * kItem16 + at.lane;
@@ -139,6 +152,7 @@ struct Q4KReader {
   }
   HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
     nibbles(hn::ShiftRightSame(load_u32(words + q * kItem32), shift), w);
+    PLM_UNROLL
     for (Floatv& x : w) x = hn::Sub(hn::Mul(scale, x), offset);
   }
 };
@@ -151,6 +165,7 @@ struct Q6KReader {
   const std::byte* upper;
   int lower_shift;
   int upper_shift;
+  Q6KReader() = default;
   explicit HWY_INLINE Q6KReader(const PanelPlace& at) {
     const std::byte* block = at.panel + at.part / 8 * (kItem16 + 48 * kItem32 + 16 * kItem8);
     const std::byte* words = block + kItem16 + 4 * at.lane;
@@ -177,6 +192,7 @@ struct Q6KReader {
     w[1] = to_float(hn::And(hn::ShiftRight<8>(six), mask));
     w[2] = to_float(hn::And(hn::ShiftRight<16>(six), mask));
     w[3] = to_float(hn::ShiftRight<24>(six));
+    PLM_UNROLL
     for (Floatv& x : w) x = hn::Mul(scales[q / 4], hn::Sub(x, hn::Set(FloatTag(), 32.0F)));
   }
 };

@@ -14,6 +14,11 @@
 #include "base/portable_math.h"
 #include "hwy/highway.h"
 
+#ifndef PLM_UNROLL
+/// Before a short loop over an array of vectors: the loop must disappear, or the array lives in memory.
+#define PLM_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace plm {
 namespace HWY_NAMESPACE {
@@ -74,12 +79,15 @@ HWY_INLINE float add_lanes16(float (&lanes)[16]) {
 template <typename Values, typename Value>
 HWY_INLINE float lanes16_of(std::size_t count, Values values, Value value) {
   Floatv sums[kVectors];
-  for (Floatv& sum : sums) sum = hn::Zero(FloatTag());
+  PLM_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(FloatTag());
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
+    PLM_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], values(i + v * kLanes));
   }
   HWY_ALIGN float lanes[16];
+  PLM_UNROLL
   for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[v], FloatTag(), lanes + v * kLanes);
   for (; i < count; ++i) lanes[i % 16] += value(i);
   return add_lanes16(lanes);

@@ -1,0 +1,143 @@
+// plm inspect: what a model file says, without loading it. Tested by tests/cli/test_plm.py.
+#include <map>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "format/gguf.h"
+
+namespace plm {
+namespace {
+
+constexpr Parameter kFlags[] = {
+    {.name = "json", .summary = "as JSON", .type = ParameterType::boolean, .tag = Tag::pipe},
+    {.name = "all", .summary = "arrays in full", .type = ParameterType::boolean, .tag = Tag::pipe},
+};
+constexpr auto kParameters = joined(kFlags, kModelFlag);
+constexpr Argument kArguments[] = {{"FILE", "path of a GGUF file, or the name of a fetched model", false}};
+constexpr std::size_t kShownElements = 6;
+
+Json scalar_json(const MetaValue& value) {
+  if (const auto text = value.as_string()) return std::string(*text);
+  if (const auto truth = value.as_boolean()) return *truth;
+  if (const auto whole = value.as_integer()) return *whole;
+  if (const auto large = value.as_unsigned()) return *large;
+  if (const auto real = value.as_real()) return *real;
+  return nullptr;
+}
+
+// The first `most` elements; 0: all.
+template <typename Elements>
+Json first_elements(const Elements& elements, std::size_t most) {
+  Json list = Json::array();
+  for (const auto& element : elements) {
+    if (most > 0 && list.size() == most) break;
+    list.push_back(element);
+  }
+  return list;
+}
+
+Json value_json(const MetaValue& value, std::size_t most) {
+  if (!value.is_array()) return scalar_json(value);
+  Json list = Json::array();
+  if (const auto strings = value.as_strings()) list = first_elements(*strings, most);
+  if (const auto reals = value.as_reals()) list = first_elements(*reals, most);
+  if (const auto whole = value.as_integers()) list = first_elements(*whole, most);
+  return list;
+}
+
+struct Totals {
+  std::uint64_t tensors = 0, numbers = 0, bytes = 0;
+};
+
+std::map<std::string, Totals> totals_by_type(const GgufFile& file) {
+  std::map<std::string, Totals> totals;
+  for (const TensorEntry& tensor : file.tensors()) {
+    Totals& total = totals[std::string(tensor.type->name)];
+    ++total.tensors;
+    total.numbers += tensor.element_count();
+    total.bytes += tensor.bytes.size();
+  }
+  return totals;
+}
+
+Totals sum_of(const std::map<std::string, Totals>& totals) {
+  Totals sum;
+  for (const auto& [name, total] : totals) {
+    sum.tensors += total.tensors;
+    sum.numbers += total.numbers;
+    sum.bytes += total.bytes;
+  }
+  return sum;
+}
+
+Json as_json(const GgufFile& file, std::size_t most_elements) {
+  Json metadata = Json::object();
+  for (const MetaEntry& entry : file.metadata()) {
+    metadata[std::string(entry.key)] = value_json(entry.value, most_elements);
+  }
+  Json tensors = Json::array();
+  for (const TensorEntry& tensor : file.tensors()) {
+    tensors.push_back({{"name", tensor.name}, {"type", tensor.type->name}, {"bytes", tensor.bytes.size()}});
+    tensors.back()["shape"] = std::vector<std::uint64_t>(tensor.shape().begin(), tensor.shape().end());
+  }
+  Json types = Json::object();
+  const auto totals = totals_by_type(file);
+  for (const auto& [name, total] : totals) {
+    types[name] = {{"tensors", total.tensors}, {"parameters", total.numbers}, {"bytes", total.bytes}};
+  }
+  const Totals sum = sum_of(totals);
+  return {{"file", file.path()},        {"version", file.parts().front().version},
+          {"parameters", sum.numbers},  {"tensor_bytes", sum.bytes},
+          {"storage_types", types},     {"metadata", metadata},
+          {"tensors", tensors},         {"warnings", std::vector<std::string>(file.warnings().begin(), file.warnings().end())}};
+}
+
+std::string as_text(const GgufFile& file, std::size_t most_elements) {
+  const auto totals = totals_by_type(file);
+  const Totals sum = sum_of(totals);
+  std::string text = fmt::format("{}: GGUF version {}, {} parameters, {} tensors, {:.1f} MiB of weights\n\n",
+                                 printable(file.path()), file.parts().front().version, sum.numbers, sum.tensors,
+                                 static_cast<double>(sum.bytes) / (1 << 20));
+  text += "storage\n";
+  for (const auto& [name, total] : totals) {
+    text += fmt::format("  {:<8}{:>6} tensors {:>14} parameters {:>12} bytes\n", name, total.tensors, total.numbers,
+                        total.bytes);
+  }
+  text += "\nmetadata\n";
+  for (const MetaEntry& entry : file.metadata()) {
+    const std::string value = json_text(value_json(entry.value, most_elements));
+    const std::string count = entry.value.is_array() ? fmt::format("  ({} in all)", entry.value.count()) : "";
+    text += fmt::format("  {:<42} {}{}\n", printable(entry.key), printable(value, most_elements == 0 ? ~0U : 120), count);
+  }
+  text += "\ntensors\n";
+  for (const TensorEntry& tensor : file.tensors()) {
+    text += fmt::format("  {:<36} {:<6} [{}]\n", printable(tensor.name), tensor.type->name,
+                        fmt::join(tensor.shape(), ", "));
+  }
+  return text;
+}
+
+Result<int> run(Invocation& call) {
+  PLM_TRY_ASSIGN(const std::string path, model_path(call));
+  PLM_TRY_ASSIGN(const auto file, GgufFile::open(path));
+  for (const std::string& sentence : file->warnings()) call.terminal.warning(sentence);
+  const std::size_t most_elements = call.settings.boolean("all") ? 0 : kShownElements;
+  call.terminal.data(call.settings.boolean("json") ? json_text(as_json(*file, most_elements)) + "\n"
+                                                   : as_text(*file, most_elements));
+  return 0;
+}
+
+}  // namespace
+
+extern constinit const Command command_inspect = {
+    .head = {.name = "inspect",
+             .summary = "shows what a model file says: metadata, tensors, storage",
+             .source = "GGUF specification",
+             .parameters = kParameters},
+    .arguments = kArguments,
+    .run = run,
+};
+
+}  // namespace plm

@@ -1,0 +1,90 @@
+#include "cli/engine_flags.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/utf8.h"
+#include "cli/model_store.h"
+#include "kernels/cpu_device.h"
+
+namespace plm {
+
+Result<std::string> model_path(Invocation& call) {
+  if (call.settings.was_given("model")) return resolve_model(call.settings.text("model"));
+  if (call.arguments.empty()) {
+    return fail(ErrorKind::usage, "no model named; give a path or a name from plm models, such as smollm2-135m");
+  }
+  const std::string model = call.arguments.front();
+  call.arguments.erase(call.arguments.begin());
+  return resolve_model(model);
+}
+
+Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences) {
+  const Settings& settings = call.settings;
+  Terminal& terminal = call.terminal;
+  if (settings.boolean("quiet")) terminal.be_quiet();
+  CpuDeviceOptions device;
+  if (settings.has("threads")) device.threads = static_cast<int>(settings.integer("threads"));
+  if (settings.text("kernels") == "reference") device.kernels = KernelChoice::reference;
+  EngineOptions options;
+  options.kv_type = find_storage_type(settings.text("kv_type"));
+  if (settings.has("context")) options.context_length = static_cast<std::size_t>(settings.integer("context"));
+  options.most_sequences = most_sequences;
+  options.batch_rows = static_cast<std::size_t>(settings.integer("batch_rows"));
+  options.on_load = [&terminal](double fraction) { terminal.progress("loading", fraction); };
+  auto engine = Engine::load(path, make_cpu_device(device), options);
+  terminal.clear_progress();
+  if (engine.has_value()) {
+    for (const std::string& sentence : (*engine)->warnings()) terminal.warning(sentence);
+  }
+  return engine;
+}
+
+std::size_t peak_memory_bytes() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+Result<std::string> read_text(const std::string& name) {
+  constexpr std::size_t kMostBytes = 64U << 20;
+  std::error_code none;
+  if (name != "-" && std::filesystem::is_directory(name, none)) {
+    return fail(ErrorKind::bad_input, "{}: is a directory, expected a text file", printable(name));
+  }
+  std::FILE* file = name == "-" ? stdin : std::fopen(name.c_str(), "rb");
+  if (file == nullptr) return fail(ErrorKind::bad_input, "{}: {}", printable(name), std::strerror(errno));
+  std::string text;
+  std::array<char, 65536> part;
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), file)) {
+    text.append(part.data(), count);
+    if (text.size() > kMostBytes) break;
+  }
+  if (file != stdin) std::fclose(file);
+  if (text.size() > kMostBytes) {
+    return fail(ErrorKind::bad_input, "{}: more than {} MiB of text", printable(name), kMostBytes >> 20);
+  }
+  return text;
+}
+
+Result<std::vector<TokenId>> parse_ids(std::string_view text) {
+  std::vector<TokenId> ids;
+  for (std::string_view item : split_list(text)) {
+    while (!item.empty() && (item.back() == ' ' || item.back() == '\n')) item.remove_suffix(1);
+    TokenId id = 0;
+    const auto [end, code] = std::from_chars(item.data(), item.data() + item.size(), id);
+    if (code != std::errc() || end != item.data() + item.size()) {
+      return fail(ErrorKind::usage, "token ids: \"{}\" is not a number; expected ids as 1,2,3", printable(item, 40));
+    }
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace plm
