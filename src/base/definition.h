@@ -24,25 +24,25 @@ using Value = std::variant<std::monostate, bool, std::int64_t, double, std::stri
 
 /// One thing that a person can set.
 struct Parameter {
-  std::string_view name;               ///< snake_case; the flag is the same with dashes
-  std::string_view aliases = {};       ///< other names, separated by ", "; one letter means a short flag
-  std::string_view summary = {};       ///< one line for the help
+  std::string_view name;          ///< snake_case; the flag is the same with dashes
+  std::string_view aliases = {};  ///< other names, separated by ", "; one letter means a short flag
+  std::string_view summary = {};  ///< one line for the help
   ParameterType type = ParameterType::real;
-  Value standard = {};                 ///< the default; monostate: none, the command decides
-  Value neutral = {};                  ///< the value that changes nothing; monostate: there is none
+  Value standard = {};                                    ///< the default; monostate: none, the command decides
+  Value neutral = {};                                     ///< the value that changes nothing; monostate: there is none
   double min = -std::numeric_limits<double>::infinity();  ///< inclusive, for numbers
   double max = std::numeric_limits<double>::infinity();   ///< inclusive, for numbers
-  std::string_view unit = {};          ///< "tokens", "ms", ...; for text the placeholder in the help ("FILE")
-  std::string_view choices = {};       ///< for ParameterType::choice, separated by ", "
+  std::string_view unit = {};     ///< "tokens", "ms", ...; for text the placeholder in the help ("FILE")
+  std::string_view choices = {};  ///< for ParameterType::choice, separated by ", "
   Tag tag = Tag::inf;
 };
 
 /// The head of every registry entry.
 struct Definition {
   std::string_view name;
-  std::string_view aliases = {};   ///< separated by ", "
-  std::string_view summary = {};   ///< one line
-  std::string_view source = {};    ///< paper or datasheet section
+  std::string_view aliases = {};  ///< separated by ", "
+  std::string_view summary = {};  ///< one line
+  std::string_view source = {};   ///< paper or datasheet section
   std::span<const Parameter> parameters = {};
 };
 

@@ -16,14 +16,14 @@ namespace plm {
 
 /// Kind of a failure; the value is the exit code of the command line (DESIGN section 8).
 enum class ErrorKind : int {
-  failed = 1,           ///< failed while running
-  usage = 2,            ///< the caller's words are off
-  bad_input = 3,        ///< model or input file missing or bad
-  no_room = 4,          ///< does not fit in memory or on disk
-  network = 5,          ///< network or port
-  unsatisfiable = 6,    ///< a constraint cannot be satisfied
-  model_changed = 7,    ///< the model file changed underneath us
-  interrupted = 130,    ///< stopped by the user
+  failed = 1,         ///< failed while running
+  usage = 2,          ///< the caller's words are off
+  bad_input = 3,      ///< model or input file missing or bad
+  no_room = 4,        ///< does not fit in memory or on disk
+  network = 5,        ///< network or port
+  unsatisfiable = 6,  ///< a constraint cannot be satisfied
+  model_changed = 7,  ///< the model file changed underneath us
+  interrupted = 130,  ///< stopped by the user
 };
 
 /// A failure: its kind and one sentence for a person.
@@ -56,16 +56,16 @@ template <typename... Args>
 #define PLM_JOIN(a, b) PLM_JOIN_(a, b)
 
 /// Evaluates a Result<void> (or any Result whose value is not needed) and returns its error, if any.
-#define PLM_TRY(expression)                                                       \
-  do {                                                                            \
-    if (auto plm_try_result = (expression); !plm_try_result.has_value()) {        \
-      return tl::unexpected<::plm::Error>(std::move(plm_try_result).error());     \
-    }                                                                             \
+#define PLM_TRY(expression)                                                   \
+  do {                                                                        \
+    if (auto plm_try_result = (expression); !plm_try_result.has_value()) {    \
+      return tl::unexpected<::plm::Error>(std::move(plm_try_result).error()); \
+    }                                                                         \
   } while (false)
 
 /// `PLM_TRY_ASSIGN(auto file, open(path));` declares or assigns the value, or returns the error.
 #define PLM_TRY_ASSIGN(target, expression) PLM_TRY_ASSIGN_(PLM_JOIN(plm_result_, __LINE__), target, expression)
-#define PLM_TRY_ASSIGN_(result, target, expression)                                                \
-  auto result = (expression);                                                                      \
-  if (!result.has_value()) return tl::unexpected<::plm::Error>(std::move(result).error());         \
+#define PLM_TRY_ASSIGN_(result, target, expression)                                        \
+  auto result = (expression);                                                              \
+  if (!result.has_value()) return tl::unexpected<::plm::Error>(std::move(result).error()); \
   target = std::move(result).value()

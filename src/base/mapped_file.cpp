@@ -29,9 +29,7 @@ std::int64_t modified_ns(const struct stat& status) {
 }
 
 // Only async-signal-safe calls from here on.
-void write_text(const char* text) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text));
-}
+void write_text(const char* text) { [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text)); }
 
 void on_bus_error(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const auto* address = static_cast<const std::byte*>(info->si_addr);
@@ -118,18 +116,22 @@ Result<void> MappedFile::unchanged() const {
     return fail(ErrorKind::model_changed, "{}: cannot be examined any more: {}", path_, std::strerror(errno));
   }
   if (static_cast<std::size_t>(status.st_size) != size_) {
-    return fail(ErrorKind::model_changed, "{}: the file changed while in use: {} bytes now, {} when opened; start again",
-                path_, status.st_size, size_);
+    return fail(ErrorKind::model_changed,
+                "{}: the file changed while in use: {} bytes now, {} when opened; start again", path_, status.st_size,
+                size_);
   }
   if (modified_ns(status) != modified_ns_) {
     return fail(ErrorKind::model_changed, "{}: the file was written to while in use; start again", path_);
   }
+  // Another file under the same name. One that was only removed is still whole for us.
+  struct stat named {};
+  if (stat(path_.c_str(), &named) == 0 && (named.st_ino != status.st_ino || named.st_dev != status.st_dev)) {
+    return fail(ErrorKind::model_changed, "{}: the file was replaced while in use; start again", path_);
+  }
   return {};
 }
 
-void MappedFile::expect_sequential_read() const {
-  madvise(const_cast<std::byte*>(data_), size_, MADV_WILLNEED);
-}
+void MappedFile::expect_sequential_read() const { madvise(const_cast<std::byte*>(data_), size_, MADV_WILLNEED); }
 
 void install_map_guard() {
   struct sigaction action {};

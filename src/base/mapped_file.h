@@ -1,8 +1,8 @@
 // A read-only memory map of a whole file, opened once and never again by path.
 //
-// A file that shrinks under a live map raises SIGBUS on the next touch. `MappedFile` registers its range, and the handler
-// that `install_map_guard` puts in place turns such a fault into a message that names the file and exit code 7, instead of
-// a core dump. `unchanged` compares size, time and inode with those at opening.
+// A file that shrinks under a live map raises SIGBUS on the next touch. `MappedFile` registers its range, and the
+// handler that `install_map_guard` puts in place turns such a fault into a message that names the file and exit code 7,
+// instead of a core dump. `unchanged` compares size and time with those at opening, and the file that now has the name.
 // Tested by tests/base/test_mapped_file.cpp.
 #pragma once
 
@@ -28,7 +28,7 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Error model_changed when the file was truncated or written since it was opened.
+  /// Error model_changed when the file was truncated, written or replaced since it was opened.
   [[nodiscard]] Result<void> unchanged() const;
 
   /// Tells the kernel that the bytes will be read once, front to back, soon.

@@ -38,9 +38,8 @@ struct DrawPlace {
 
 /// A uniform number in [0, 1) with 53 bits.
 [[nodiscard]] constexpr double uniform(const DrawPlace& place) {
-  const auto words = philox4x32(
-      {place.candidate, place.cell, place.draw, static_cast<std::uint32_t>(place.purpose)},
-      {static_cast<std::uint32_t>(place.seed), static_cast<std::uint32_t>(place.seed >> 32)});
+  const auto words = philox4x32({place.candidate, place.cell, place.draw, static_cast<std::uint32_t>(place.purpose)},
+                                {static_cast<std::uint32_t>(place.seed), static_cast<std::uint32_t>(place.seed >> 32)});
   const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
   return static_cast<double>(bits) * 0x1p-53;
 }

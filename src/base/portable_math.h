@@ -1,9 +1,9 @@
 // exp, log, sin, cos, tanh and erf of our own, so that a result never depends on the C library or the machine.
 //
-// Two families. `*_f32` work in float32 with a fixed sequence of operations, fused multiply-adds included (`std::fma` is
-// exact everywhere); the SIMD kernels write the same sequence, which makes them bit-equal. `*_f64` serve tables that are
-// computed once (rotation angles) and are accurate to about one unit in the last place.
-// Tested by tests/base/test_portable_math.cpp against the C library.
+// Two families. `*_f32` work in float32 with a fixed sequence of operations, fused multiply-adds included (`std::fma`
+// is exact everywhere); the SIMD kernels write the same sequence, which makes them bit-equal. `*_f64` serve tables that
+// are computed once (rotation angles) and are accurate to about one unit in the last place. Tested by
+// tests/base/test_portable_math.cpp against the C library.
 #pragma once
 
 #include <bit>

@@ -11,15 +11,14 @@ namespace plm {
 namespace {
 
 bool equal_names(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return (x == '-' ? '_' : x) == (y == '-' ? '_' : y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return (x == '-' ? '_' : x) == (y == '-' ? '_' : y); });
 }
 
 // Whole-string number, or nothing: "12abc", "" and " 1" are not numbers.
 template <typename Number>
 bool parse_whole(std::string_view text, Number& number) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   return code == std::errc() && end == text.data() + text.size();
 }

@@ -1,10 +1,9 @@
 // Task<T>: a lazy coroutine that produces one value. Nothing runs until it is awaited or resumed.
 //
-// A decoder is such a coroutine (DESIGN section 3). Destroying a suspended Task destroys its frame and, through it, every
-// local of the algorithm: that is how cancellation works, at any co_await.
-// `operator co_await` returns an awaiter of its own because GCC 12 copies an lvalue awaiter inside templates; for the same
-// compiler, give co_await named locals instead of aggregate temporaries.
-// Tested by tests/base/test_task.cpp, also under the sanitizers.
+// A decoder is such a coroutine (DESIGN section 3). Destroying a suspended Task destroys its frame and, through it,
+// every local of the algorithm: that is how cancellation works, at any co_await. `operator co_await` returns an awaiter
+// of its own because GCC 12 copies an lvalue awaiter inside templates; for the same compiler, give co_await named
+// locals instead of aggregate temporaries. Tested by tests/base/test_task.cpp, also under the sanitizers.
 #pragma once
 
 #include <coroutine>

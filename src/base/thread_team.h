@@ -42,9 +42,9 @@ class ThreadTeam {
   std::vector<std::thread> threads_;
   const std::function<void(int)>* work_ = nullptr;
   std::atomic<bool> stopping_{false};
-  alignas(64) std::atomic<std::uint32_t> round_{0};     // counts calls of run
-  alignas(64) std::atomic<std::uint32_t> arrived_{0};   // members at the barrier
-  alignas(64) std::atomic<std::uint32_t> phase_{0};     // counts barriers
+  alignas(64) std::atomic<std::uint32_t> round_{0};    // counts calls of run
+  alignas(64) std::atomic<std::uint32_t> arrived_{0};  // members at the barrier
+  alignas(64) std::atomic<std::uint32_t> phase_{0};    // counts barriers
 };
 
 /// The half-open range of `count` items that falls to `member` of `members`, in multiples of `grain`.

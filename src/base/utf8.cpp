@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 struct Lead {
-  std::size_t length;  // bytes of the whole character, 0 for an impossible lead byte
+  std::size_t length;      // bytes of the whole character, 0 for an impossible lead byte
   std::uint8_t low, high;  // allowed range of the second byte (Unicode table 3-7)
 };
 

@@ -17,8 +17,8 @@ namespace plm {
 
 [[nodiscard]] bool utf8_is_valid(std::string_view text);
 
-/// `text` with every byte that is no part of a character replaced by U+FFFD (one per maximal ill-formed part, as Unicode's
-/// "substitution of maximal subparts").
+/// `text` with every byte that is no part of a character replaced by U+FFFD (one per maximal ill-formed part, as
+/// Unicode's "substitution of maximal subparts").
 [[nodiscard]] std::string utf8_sanitized(std::string_view text);
 
 /// `text` fit for a terminal and for one line: control characters and ill-formed bytes become \n, \t, \x1b ...,

@@ -1,10 +1,14 @@
 #include "cli/command_line.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <optional>
 
 #include "base/utf8.h"
+#include "cli/engine_flags.h"
+#include "cli/help.h"
 #include "cli/version.h"
 
 namespace plm {
@@ -12,261 +16,229 @@ namespace {
 
 // Flags of llama.cpp's tools that mean nothing here. Scripts carry them along, so they are accepted and said.
 struct FlagWithoutEffect {
-  std::string_view names;  // without dashes, separated by ", "
-  bool takes_value;
+  std::string_view names;   // without dashes, separated by ", "
+  std::string_view values;  // empty: takes none; "*": takes any; else the next word is taken if it is one of these
   std::string_view reason;
 };
 constexpr FlagWithoutEffect kWithoutEffect[] = {
-    {"ngl, n-gpu-layers, gpu-layers, mg, main-gpu, sm, split-mode, ts, tensor-split, dev, device", true,
+    {"ngl, n_gpu_layers, gpu_layers, mg, main_gpu, sm, split_mode, ts, tensor_split, dev, device", "*",
      "this version computes on the CPU only"},
-    {"fa, flash-attn", true, "attention is always computed page by page"},
-    {"cnv, conversation, no-cnv, no-conversation, st, single-turn", false, "run continues text and never waits for more"},
-    {"mlock, no-mmap, no-warmup, numa, no-kv-offload, nkvo", false, "weights are repacked into memory of their own"},
-    {"no-display-prompt, simple-io", false, "the prompt is never printed"},
+    {"nkvo, no_kv_offload", "", "this version computes on the CPU only"},
+    {"fa, flash_attn", "on, off, auto, 0, 1", "attention is always computed page by page"},
+    {"cnv, conversation, no_cnv, no_conversation, st, single_turn", "",
+     "run continues one text and never asks for more"},
+    {"mlock, no_mmap, no_warmup", "", "weights are mapped, or repacked into memory of their own"},
+    {"numa", "*", "threads are not bound to memory nodes"},
+    {"no_display_prompt, simple_io", "", "the prompt is never printed"},
 };
 
+bool contains(std::string_view list, std::string_view item) {
+  const auto items = split_list(list);
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
 const FlagWithoutEffect* find_without_effect(std::string_view name) {
-  for (const FlagWithoutEffect& flag : kWithoutEffect) {
-    const auto names = split_list(flag.names);
-    if (std::find(names.begin(), names.end(), name) != names.end()) return &flag;
-  }
-  return nullptr;
+  const auto* found = std::find_if(std::begin(kWithoutEffect), std::end(kWithoutEffect),
+                                   [&](const FlagWithoutEffect& flag) { return is_named(name, "*", flag.names); });
+  return found == std::end(kWithoutEffect) ? nullptr : found;
 }
 
-// All spellings of a parameter for CLI11: "--max-tokens,-n,--predict". A name that an earlier one has taken is left out.
-std::string spellings(const Parameter& parameter, std::vector<std::string>& taken) {
-  std::vector<std::string_view> names = split_list(parameter.aliases);
-  names.insert(names.begin(), parameter.name);
-  std::string all;
+// Letters that must be inserted, removed or exchanged to make `b` of `a` (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0U);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t exchanged = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({exchanged, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// The name that was probably meant, for a slip of the fingers: two letters off at most, or a beginning of it.
+std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> names) {
+  std::optional<std::string_view> best;
+  std::size_t least = 3;
   for (const std::string_view name : names) {
-    const std::string spelling = name.size() == 1 ? fmt::format("-{}", name) : flag_name(name);
-    if (std::find(taken.begin(), taken.end(), spelling) != taken.end()) continue;
-    taken.push_back(spelling);
-    all += (all.empty() ? "" : ",") + spelling;
+    const bool is_beginning = word.size() >= 3 && (name.starts_with(word) || word.starts_with(name));
+    const std::size_t distance = is_beginning ? 1 : edit_distance(word, name);
+    if (distance < least && distance < name.size()) {
+      least = distance;
+      best = name;
+    }
   }
-  return all;
+  return best;
 }
 
-// Drops flags without effect and turns "-ngl" and "--max_tokens" into what CLI11 understands.
-std::vector<std::string> normalized(const Command& command, std::span<const std::string> words, ParsedCommand& parsed) {
-  std::vector<std::string> result;
-  const Settings known(command_parameters(command));
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-      break;
+std::string suggestion_for_command(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Command* command : commands()) names.push_back(command->head.name);
+  const auto meant = nearest(word, names);
+  return meant.has_value() ? fmt::format("did you mean plm {}?", *meant) : "plm --help lists the commands";
+}
+
+// Reads the words of one command, front to back.
+class Reader {
+ public:
+  Reader(const Command& command, std::span<const std::string> words)
+      : command_(command), known_(command_parameters(command)), words_(words) {}
+
+  Result<ParsedCommand> read() {
+    bool flags_ended = false;
+    while (at_ < words_.size()) {
+      const std::string& word = words_[at_++];
+      if (flags_ended || word == "-" || !word.starts_with('-')) {
+        parsed_.arguments.push_back(word);
+      } else if (word == "--") {
+        flags_ended = true;
+      } else if (word == "--help" || word == "-h") {
+        parsed_.wants_help = true;
+      } else {
+        PLM_TRY(read_flag(word));
+      }
     }
-    const std::size_t dashes = word.starts_with("--") ? 2 : word.starts_with("-") ? 1 : 0;
+    if (!parsed_.wants_help) PLM_TRY(check_arguments());
+    return std::move(parsed_);
+  }
+
+ private:
+  Result<void> read_flag(const std::string& word) {
+    const std::size_t begin = word.find_first_not_of('-');
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(dashes, equals == std::string::npos ? equals : equals - dashes);
-    const FlagWithoutEffect* ignored = dashes > 0 ? find_without_effect(name) : nullptr;
-    if (ignored != nullptr && known.find(name) == nullptr) {
-      parsed.without_effect.push_back(fmt::format("{} has no effect: {}", word, ignored->reason));
-      const bool value_follows = ignored->takes_value && equals == std::string::npos && i + 1 < words.size() &&
-                                 !words[i + 1].starts_with("-");
-      if (value_follows) ++i;
-    } else if (dashes > 0 && name.size() > 1 && known.find(name) != nullptr) {
-      result.push_back(flag_name(name) + (equals == std::string::npos ? "" : word.substr(equals)));
+    const std::string name = begin == std::string::npos ? "" : word.substr(begin, equals - begin);
+    std::optional<std::string> value;
+    if (equals != std::string::npos) value = word.substr(equals + 1);
+    if (const Parameter* parameter = known_.find(name); parameter != nullptr) {
+      return take_flag(*parameter, word, std::move(value));
+    }
+    const FlagWithoutEffect* ignored = command_.runs_model ? find_without_effect(name) : nullptr;
+    if (ignored == nullptr) return unknown_flag(word.substr(0, equals), name);
+    parsed_.without_effect.push_back(fmt::format("{} has no effect: {}", word.substr(0, equals), ignored->reason));
+    if (!value.has_value() && at_ < words_.size() && takes_next_word(*ignored)) ++at_;
+    return {};
+  }
+
+  [[nodiscard]] bool takes_next_word(const FlagWithoutEffect& flag) const {
+    return flag.values == "*" || contains(flag.values, words_[at_]);
+  }
+
+  Result<void> take_flag(const Parameter& parameter, const std::string& word, std::optional<std::string> value) {
+    if (!value.has_value() && parameter.type == ParameterType::boolean) value = "true";
+    if (!value.has_value()) {
+      if (at_ == words_.size()) {
+        return fail(ErrorKind::usage, "{} needs a value: {}", word, flag_placeholder(parameter));
+      }
+      value = words_[at_++];
+    }
+    if (parameter.name == kModelFlag.name) {
+      parsed_.arguments.insert(parsed_.arguments.begin(), *value);
     } else {
-      result.push_back(word);
+      parsed_.flags.push_back({parameter.name, std::move(*value)});
     }
+    return {};
   }
-  return result;
-}
 
-std::string wrapped(std::string_view text, std::size_t indent) {
-  constexpr std::size_t kWidth = 96;
-  std::string result;
-  std::size_t column = indent;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    if (column + word.size() + 1 > kWidth && column > indent) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += ' ';
-      ++column;
+  [[nodiscard]] tl::unexpected<Error> unknown_flag(std::string_view word, std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const Parameter& parameter : known_.parameters()) names.push_back(parameter.name);
+    const auto meant = nearest(name, names);
+    return fail(ErrorKind::usage, "{}: unknown flag; {}plm {} --help lists all", printable(word, 80),
+                meant.has_value() ? fmt::format("did you mean {}? ", flag_name(*meant)) : "", command_.head.name);
+  }
+
+  Result<void> check_arguments() const {
+    const auto& given = parsed_.arguments;
+    const auto wanted = command_.arguments;
+    if (given.size() > wanted.size()) {
+      return fail(ErrorKind::usage, "\"{}\" is one word too many; {}", printable(given[wanted.size()], 80),
+                  usage_line(command_));
     }
-    result += word;
-    column += word.size();
-    at = end + 1;
-  }
-  return result;
-}
-
-std::string two_columns(std::string_view left, std::string_view right) {
-  constexpr std::size_t kIndent = 34;
-  if (left.size() + 4 > kIndent) return fmt::format("  {}\n{:{}}{}\n", left, "", kIndent, wrapped(right, kIndent));
-  return fmt::format("  {:<{}}{}\n", left, kIndent - 2, wrapped(right, kIndent));
-}
-
-std::string parameter_help(const Parameter& parameter) {
-  std::vector<std::string_view> shorts;
-  for (const std::string_view alias : split_list(parameter.aliases)) {
-    if (alias.size() == 1) shorts.push_back(alias);
-  }
-  std::string left = shorts.empty() ? "    " : fmt::format("-{}, ", shorts.front());
-  left += flag_name(parameter.name);
-  if (parameter.type == ParameterType::integer) left += " N";
-  if (parameter.type == ParameterType::real) left += " X";
-  if (parameter.type == ParameterType::choice) left += " NAME";
-  if (parameter.type == ParameterType::text) {
-    left += fmt::format(" {}", parameter.unit.empty() ? "TEXT" : parameter.unit);
-  }
-  std::string right(parameter.summary);
-  const std::string standard = value_text(parameter.standard);
-  const std::string allowed = allowed_text(parameter);
-  std::vector<std::string> facts;
-  if (parameter.type == ParameterType::choice) facts.push_back(allowed);
-  if (!standard.empty() && parameter.type != ParameterType::boolean) facts.push_back("default " + standard);
-  if (!facts.empty()) right += fmt::format(" [{}]", fmt::join(facts, "; "));
-  return two_columns(left, right);
-}
-
-std::string usage_line(const Command& command) {
-  std::string line = fmt::format("usage: plm {}", command.head.name);
-  for (const Argument& argument : command.arguments) {
-    line += argument.required ? fmt::format(" {}", argument.name) : fmt::format(" [{}]", argument.name);
-  }
-  if (!command_parameters(command).empty()) line += " [options]";
-  return line;
-}
-
-// The command whose name is closest, for a slip of the fingers.
-std::string nearest_command(std::string_view name) {
-  for (const Command* command : commands()) {
-    const std::string_view own = command->head.name;
-    if (own.starts_with(name) || name.starts_with(own)) return fmt::format("; did you mean plm {}?", own);
-    const std::size_t common = static_cast<std::size_t>(
-        std::mismatch(own.begin(), own.end(), name.begin(), name.end()).first - own.begin());
-    if (common >= 3) return fmt::format("; did you mean plm {}?", own);
-  }
-  return "; plm --help lists the commands";
-}
-
-}  // namespace
-
-const Command* find_command(std::string_view name) {
-  for (const Command* command : commands()) {
-    if (is_named(name, command->head.name, command->head.aliases)) return command;
-  }
-  return nullptr;
-}
-
-std::span<const Parameter> command_parameters(const Command& command) {
-  static const std::map<const Command*, std::vector<Parameter>> all = [] {
-    std::map<const Command*, std::vector<Parameter>> lists;
-    for (const Command* each : commands()) {
-      std::vector<Parameter>& list = lists[each];
-      list.assign(each->head.parameters.begin(), each->head.parameters.end());
-      if (each->more_parameters == nullptr) continue;
-      const auto more = each->more_parameters();
-      list.insert(list.end(), more.begin(), more.end());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const Argument& argument = wanted[i];
+      if (i >= given.size()) {
+        if (!argument.required) break;
+        return fail(ErrorKind::usage, "{} is missing: {}; {}", argument.name, argument.summary, usage_line(command_));
+      }
+      if (!argument.choices.empty() && !contains(argument.choices, given[i])) {
+        return fail(ErrorKind::usage, "{}: found \"{}\", expected one of {}", argument.name, printable(given[i], 80),
+                    argument.choices);
+      }
     }
-    return lists;
-  }();
-  return all.at(&command);
-}
-
-std::string flag_name(std::string_view parameter_name) {
-  std::string name = fmt::format("--{}", parameter_name);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
-Result<ParsedCommand> parse_command(const Command& command, std::span<const std::string> words) {
-  ParsedCommand parsed;
-  parsed.command = &command;
-  CLI::App app;
-  app.set_help_flag();
-  app.add_flag("-h,--help", parsed.wants_help);
-  std::vector<std::string> taken = {"-h", "--help"};
-  for (const Parameter& parameter : command_parameters(command)) {
-    const auto remember = [&parsed, &parameter](const std::string& text) {
-      parsed.flags.emplace_back(parameter.name, text);
-    };
-    const std::string names = spellings(parameter, taken);
-    if (parameter.type == ParameterType::boolean) {
-      app.add_flag_callback(names, [remember] { remember("true"); });
-    } else {
-      app.add_option(names)->each(remember)->take_all()->allow_extra_args(false);
-    }
+    return {};
   }
-  app.add_option("arguments", parsed.arguments);
-  std::vector<std::string> arguments = normalized(command, words, parsed);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    std::string reason = error.what();
-    if (!reason.empty()) reason[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(reason[0])));
-    return fail(ErrorKind::usage, "{}; plm {} --help lists what there is", printable(reason), command.head.name);
+
+  const Command& command_;
+  const Settings known_;
+  std::span<const std::string> words_;
+  std::size_t at_ = 0;  // the next word
+  ParsedCommand parsed_;
+};
+
+Result<void> apply_flags(Invocation& call) {
+  for (const GivenFlag& flag : call.flags) {
+    const auto set = call.settings.set_text(flag.name, flag.text);
+    if (set.has_value()) continue;
+    // The message begins with the parameter's name; here it is written as a flag.
+    const std::string& message = set.error().message;
+    return fail(ErrorKind::usage, "{}{}", flag_name(flag.name), message.substr(flag.name.size()));
   }
-  if (parsed.wants_help) return parsed;
-  if (parsed.arguments.size() > command.arguments.size()) {
-    return fail(ErrorKind::usage, "plm {}: \"{}\" is one word too many; {}", command.head.name,
-                printable(parsed.arguments[command.arguments.size()], 80), usage_line(command));
+  return {};
+}
+
+Result<int> run_command(const Command& command, std::span<const std::string> words, Terminal& terminal) {
+  PLM_TRY_ASSIGN(ParsedCommand parsed, parse_command(command, words));
+  if (parsed.wants_help) {
+    terminal.data(command_help(command));
+    return 0;
   }
-  return parsed;
+  Invocation call{Settings(command_parameters(command)), std::move(parsed.arguments), std::move(parsed.flags),
+                  terminal};
+  PLM_TRY(apply_flags(call));
+  for (const std::string& sentence : parsed.without_effect) terminal.note(sentence);
+  return command.run(call);
 }
 
-std::string command_help(const Command& command) {
-  std::string text = fmt::format("plm {}: {}\n\n{}\n", command.head.name, command.head.summary, usage_line(command));
-  if (!command.arguments.empty()) text += "\n";
-  for (const Argument& argument : command.arguments) text += two_columns(argument.name, argument.summary);
-  const auto parameters = command_parameters(command);
-  if (!parameters.empty()) text += "\noptions\n";
-  for (const Parameter& parameter : parameters) text += parameter_help(parameter);
-  return text;
-}
-
-std::string program_help() {
-  std::string text =
-      "plm: runs language models that write one token after another, and lets you see what every control does\n\n"
-      "usage: plm COMMAND ...\n\ncommands\n";
-  for (const Command* command : commands()) text += two_columns(command->head.name, command->head.summary);
-  text +=
-      "\nfirst steps\n"
-      "  plm fetch smollm2-135m\n"
-      "  plm run smollm2-135m -p \"The capital of France is\" -n 32\n"
-      "\nplm COMMAND --help shows what a command takes\n";
-  return text;
-}
-
-int run_command_line(std::span<const std::string> words, Terminal& terminal) {
-  const auto finish = [&terminal](const Error& error) {
-    terminal.error(error);
-    return static_cast<int>(error.kind);
-  };
+Result<int> run_words(std::span<const std::string> words, Terminal& terminal) {
   if (words.empty()) {
     terminal.line(program_help());
     return static_cast<int>(ErrorKind::usage);
   }
-  if (words[0] == "--version" || words[0] == "-V") return terminal.data(fmt::format("plm {}\n", kVersion)) ? 0 : 1;
-  const bool asks_help = words[0] == "--help" || words[0] == "-h" || words[0] == "help";
-  const Command* command = find_command(words[0]);
-  if (asks_help) {
-    command = words.size() > 1 ? find_command(words[1]) : nullptr;
-    return terminal.data(command != nullptr ? command_help(*command) : program_help()) ? 0 : 1;
+  std::string first = words.front();
+  words = words.subspan(1);
+  if (first == "--version" || first == "-V") {
+    terminal.data(fmt::format("plm {}\n", kVersion));
+    return 0;
   }
+  const bool wants_help = first == "--help" || first == "-h" || first == "help";
+  if (wants_help && words.empty()) {
+    terminal.data(program_help());
+    return 0;
+  }
+  if (wants_help) first = words.front();
+  const Command* command = find_command(first);
   if (command == nullptr) {
-    return finish({ErrorKind::usage, fmt::format("\"{}\" is not a command{}", printable(words[0], 80),
-                                                 nearest_command(words[0]))});
+    return fail(ErrorKind::usage, "\"{}\" is not a command; {}", printable(first, 80), suggestion_for_command(first));
   }
-  auto parsed = parse_command(*command, words.subspan(1));
-  if (!parsed.has_value()) return finish(parsed.error());
-  if (parsed->wants_help) return terminal.data(command_help(*command)) ? 0 : 1;
-  Invocation call{Settings(command_parameters(*command)), parsed->arguments, parsed->flags, terminal};
-  for (const auto& [name, text] : call.flags) {
-    if (auto set = call.settings.set_text(name, text); !set.has_value()) {
-      return finish({ErrorKind::usage, "--" + set.error().message});
-    }
-  }
-  for (const std::string& sentence : parsed->without_effect) terminal.note(sentence);
-  const Result<int> code = command->run(call);
-  return code.has_value() ? *code : finish(code.error());
+  if (!wants_help) return run_command(*command, words, terminal);
+  terminal.data(command_help(*command));
+  return 0;
+}
+
+}  // namespace
+
+Result<ParsedCommand> parse_command(const Command& command, std::span<const std::string> words) {
+  return Reader(command, words).read();
+}
+
+int run_command_line(std::span<const std::string> words, Terminal& terminal) {
+  Result<int> code = run_words(words, terminal);
+  if (code.has_value() && terminal.failure().has_value()) code = tl::unexpected<Error>(*terminal.failure());
+  if (code.has_value()) return *code;
+  terminal.error(code.error());
+  return static_cast<int>(code.error().kind);
 }
 
 }  // namespace plm

@@ -1,7 +1,8 @@
-// From words to a command: parsing, help, all derived from the definitions.
+// From words to a command: parsing and dispatch, driven by the definitions.
 //
-// CLI11 does the parsing; this adds what llama.cpp's users type: short flags of several letters ("-ngl") and flags that
-// have no effect here, which are said and not refused. Tested by tests/cli/test_command_line.cpp.
+// One or two dashes, dashes or underscores, the full name or an alias: "--max-tokens 5", "--max_tokens=5" and "-n 5"
+// are the same flag. The word after a flag that takes a value is its value, whatever it looks like; "--" ends the
+// flags. llama.cpp's flags that have no effect here are said, not refused. Tested by tests/cli/test_command_line.cpp.
 #pragma once
 
 #include <span>
@@ -14,21 +15,14 @@ namespace plm {
 
 /// What a command line asks for.
 struct ParsedCommand {
-  const Command* command = nullptr;
   std::vector<std::string> arguments;
-  std::vector<std::pair<std::string, std::string>> flags;  ///< name of the parameter, text
-  std::vector<std::string> without_effect;                 ///< sentences
+  std::vector<GivenFlag> flags;
+  std::vector<std::string> without_effect;  ///< sentences
   bool wants_help = false;
 };
 
 /// `words`: what follows the command's name. Errors (usage) name the word and the remedy.
 [[nodiscard]] Result<ParsedCommand> parse_command(const Command& command, std::span<const std::string> words);
-
-/// "--max-tokens".
-[[nodiscard]] std::string flag_name(std::string_view parameter_name);
-/// The help of one command, and of the program.
-[[nodiscard]] std::string command_help(const Command& command);
-[[nodiscard]] std::string program_help();
 
 /// Runs the program: words without its name. Returns the exit code.
 [[nodiscard]] int run_command_line(std::span<const std::string> words, Terminal& terminal);

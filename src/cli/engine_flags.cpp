@@ -1,8 +1,8 @@
 #include "cli/engine_flags.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -10,20 +10,9 @@
 #include <filesystem>
 
 #include "base/utf8.h"
-#include "cli/model_store.h"
 #include "kernels/cpu_device.h"
 
 namespace plm {
-
-Result<std::string> model_path(Invocation& call) {
-  if (call.settings.was_given("model")) return resolve_model(call.settings.text("model"));
-  if (call.arguments.empty()) {
-    return fail(ErrorKind::usage, "no model named; give a path or a name from plm models, such as smollm2-135m");
-  }
-  const std::string model = call.arguments.front();
-  call.arguments.erase(call.arguments.begin());
-  return resolve_model(model);
-}
 
 Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences) {
   const Settings& settings = call.settings;
@@ -54,21 +43,27 @@ std::size_t peak_memory_bytes() {
 
 Result<std::string> read_text(const std::string& name) {
   constexpr std::size_t kMostBytes = 64U << 20;
+  const bool is_input = name == "-";
+  const std::string shown = is_input ? "standard input" : printable(name);
   std::error_code none;
-  if (name != "-" && std::filesystem::is_directory(name, none)) {
-    return fail(ErrorKind::bad_input, "{}: is a directory, expected a text file", printable(name));
+  if (!is_input && std::filesystem::is_directory(name, none)) {
+    return fail(ErrorKind::bad_input, "{}: is a directory, expected a text file", shown);
   }
-  std::FILE* file = name == "-" ? stdin : std::fopen(name.c_str(), "rb");
-  if (file == nullptr) return fail(ErrorKind::bad_input, "{}: {}", printable(name), std::strerror(errno));
+  std::FILE* file = is_input ? stdin : std::fopen(name.c_str(), "rb");
+  if (file == nullptr) return fail(ErrorKind::bad_input, "{}: {}", shown, std::strerror(errno));
   std::string text;
   std::array<char, 65536> part;
-  while (const std::size_t count = std::fread(part.data(), 1, part.size(), file)) {
+  while (text.size() <= kMostBytes) {
+    const std::size_t count = std::fread(part.data(), 1, part.size(), file);
+    if (count == 0) break;
     text.append(part.data(), count);
-    if (text.size() > kMostBytes) break;
   }
-  if (file != stdin) std::fclose(file);
+  const bool failed = std::ferror(file) != 0;
+  const int reason = errno;
+  if (!is_input) std::fclose(file);
+  if (failed) return fail(ErrorKind::bad_input, "{}: cannot be read: {}", shown, std::strerror(reason));
   if (text.size() > kMostBytes) {
-    return fail(ErrorKind::bad_input, "{}: more than {} MiB of text", printable(name), kMostBytes >> 20);
+    return fail(ErrorKind::bad_input, "{}: more than {} MiB, which is more than any prompt", shown, kMostBytes >> 20);
   }
   return text;
 }

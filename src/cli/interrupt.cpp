@@ -8,11 +8,12 @@
 namespace plm {
 namespace {
 
-volatile sig_atomic_t interrupts = 0;
+volatile sig_atomic_t somebody_asks = 0;
+volatile sig_atomic_t interrupted = 0;
 
 void on_interrupt(int /*signal*/) {
-  if (interrupts > 0) _exit(static_cast<int>(ErrorKind::interrupted));
-  interrupts = 1;
+  if (somebody_asks == 0 || interrupted != 0) _exit(static_cast<int>(ErrorKind::interrupted));
+  interrupted = 1;
 }
 
 }  // namespace
@@ -24,6 +25,8 @@ void install_interrupt_handler() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool was_interrupted() { return interrupts > 0; }
+void stop_between_batches() { somebody_asks = 1; }
+
+bool was_interrupted() { return interrupted != 0; }
 
 }  // namespace plm

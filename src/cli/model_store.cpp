@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "cli/interrupt.h"
 
 namespace plm {
 
@@ -100,6 +101,7 @@ Result<int> fetch_model(const std::string& name) {
     close(ends[1]);
     become_script(ends[0], name, folder);
   }
+  stop_between_batches();  // the script tidies up after an interrupt, and is waited for
   close(ends[0]);
   std::signal(SIGPIPE, SIG_IGN);  // a script that ends early must not end us
   std::string_view rest = kModelCatalog;
@@ -110,8 +112,7 @@ Result<int> fetch_model(const std::string& name) {
   }
   close(ends[1]);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) kill(child, SIGTERM);
   std::signal(SIGPIPE, SIG_DFL);
   return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ErrorKind::interrupted);
 }

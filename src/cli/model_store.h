@@ -30,8 +30,8 @@ struct FetchedModel {
 /// Sorted by name; empty when the folder is not there yet.
 [[nodiscard]] Result<std::vector<FetchedModel>> fetched_models();
 
-/// The file that MODEL means: a path, else the name of a fetched model. Errors (bad_input) say what was looked for and how
-/// to get it; (usage) when `model` is empty.
+/// The file that MODEL means: a path, else the name of a fetched model. Errors (bad_input) say what was looked for and
+/// how to get it; (usage) when `model` is empty.
 [[nodiscard]] Result<std::string> resolve_model(std::string_view model);
 
 /// Runs the fetching script for `name`; its messages go to stderr. Returns its exit code (DESIGN section 8).

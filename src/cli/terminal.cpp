@@ -4,35 +4,63 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+
+#include "base/utf8.h"
 
 namespace plm {
 namespace {
+
 constexpr int kBarWidth = 30;
+
+bool is_unset_or_empty(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr || *value == '\0';
 }
 
-Terminal::Terminal() {
-  is_terminal_ = isatty(STDERR_FILENO) == 1;
-  const char* no_colour = std::getenv("NO_COLOR");
-  has_colour_ = is_terminal_ && (no_colour == nullptr || *no_colour == '\0');
+// Whether it arrives is of no consequence; fmt::print would throw.
+void to_stderr(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
+
+}  // namespace
+
+std::string harmless(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    shown += printable(text.substr(0, end), text.size() * 8);
+    if (end < text.size()) shown += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return shown;
+}
+
+Terminal::Terminal()
+    : is_terminal_(isatty(STDERR_FILENO) == 1),
+      output_is_terminal_(isatty(STDOUT_FILENO) == 1),
+      has_colour_(is_terminal_ && is_unset_or_empty("NO_COLOR")) {}
 
 bool Terminal::input_is_terminal() const { return isatty(STDIN_FILENO) == 1; }
 
-bool Terminal::data(std::string_view text) {
-  if (text.empty()) return true;
+void Terminal::data(std::string_view text) {
+  if (text.empty() || failure_.has_value()) return;
   clear_progress();
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const std::string shown = output_is_terminal_ ? harmless(text) : std::string(text);
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
+  const bool is_full = errno == ENOSPC || errno == EDQUOT;
+  failure_ =
+      Error{is_full ? ErrorKind::no_room : ErrorKind::failed, fmt::format("standard output: {}", std::strerror(errno))};
 }
 
 void Terminal::say(std::string_view colour, std::string_view label, std::string_view text) {
   clear_progress();
-  if (has_colour_) {
-    fmt::print(stderr, "\x1b[{}m{}\x1b[0m {}\n", colour, label, text);
-  } else {
-    fmt::print(stderr, "{} {}\n", label, text);
-  }
+  to_stderr(has_colour_ ? fmt::format("\x1b[{}m{}\x1b[0m {}\n", colour, label, text)
+                        : fmt::format("{} {}\n", label, text));
 }
 
 void Terminal::note(std::string_view sentence) {
@@ -48,24 +76,22 @@ void Terminal::error(const Error& error) { say("31", "error:", error.message); }
 void Terminal::line(std::string_view text) {
   if (quiet_) return;
   clear_progress();
-  fmt::print(stderr, "{}\n", text);
+  to_stderr(fmt::format("{}\n", text));
 }
 
 void Terminal::progress(std::string_view what, double done) {
   if (!is_terminal_ || quiet_) return;
-  const int tenth = static_cast<int>(std::clamp(done, 0.0, 1.0) * 1000);
-  if (tenth == shown_tenth_) return;
-  shown_tenth_ = tenth;
-  const int filled = tenth * kBarWidth / 1000;
-  fmt::print(stderr, "\r\x1b[K{} [{:#<{}}{:.<{}}] {:>3}%", what, "", filled, "", kBarWidth - filled, tenth / 10);
-  std::fflush(stderr);
+  const int permille = static_cast<int>(std::clamp(done, 0.0, 1.0) * 1000);
+  if (permille == shown_permille_) return;
+  shown_permille_ = permille;
+  const int filled = permille * kBarWidth / 1000;
+  to_stderr(fmt::format("\r\x1b[K{} [{:#<{}}{:.<{}}] {:>3}%", what, "", filled, "", kBarWidth - filled, permille / 10));
 }
 
 void Terminal::clear_progress() {
-  if (shown_tenth_ < 0) return;
-  shown_tenth_ = -1;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  if (shown_permille_ < 0) return;
+  shown_permille_ = -1;
+  to_stderr("\r\x1b[K");
 }
 
 }  // namespace plm

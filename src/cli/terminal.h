@@ -1,9 +1,12 @@
 // The terminal as the program's only mouth: data to stdout, everything else to stderr (DESIGN section 8).
 //
-// Colours only when stderr is a terminal and NO_COLOR is not set; progress bars only on a terminal. Every line that may
-// hold a stranger's text passes through `printable` at its source. Tested by tests/cli/test_terminal.cpp.
+// Colours only when stderr is a terminal and NO_COLOR is not set; progress bars only on a terminal. Notes, warnings and
+// errors that hold a stranger's text pass it through `printable` at its source; data, which a program may read, is
+// changed only when a person looks at it: on a terminal its control characters are spelled out. Tested by
+// tests/cli/test_terminal.cpp.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,12 +14,18 @@
 
 namespace plm {
 
+/// `text` without control characters other than line feed and tab, which are spelled as in `printable`: no text of a
+/// model can steer a terminal.
+[[nodiscard]] std::string harmless(std::string_view text);
+
 class Terminal {
  public:
   Terminal();
 
-  /// Writes data; false when nobody reads any more (closed pipe).
-  bool data(std::string_view text);
+  /// Writes data. After a failure nothing more is written, and `failure` tells it.
+  void data(std::string_view text);
+  /// Why data could not be written (disk full, nobody reads); none while all is well.
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
   void note(std::string_view sentence);     ///< "note: ..."
   void warning(std::string_view sentence);  ///< "warning: ..."
@@ -28,16 +37,17 @@ class Terminal {
   void clear_progress();
 
   void be_quiet() { quiet_ = true; }  ///< no notes, warnings, lines and bars
-  [[nodiscard]] bool is_quiet() const { return quiet_; }
   [[nodiscard]] bool input_is_terminal() const;
 
  private:
   void say(std::string_view colour, std::string_view label, std::string_view text);
 
-  bool is_terminal_ = false;
+  bool is_terminal_ = false;         // stderr
+  bool output_is_terminal_ = false;  // stdout
   bool has_colour_ = false;
   bool quiet_ = false;
-  int shown_tenth_ = -1;  // of a percent, of the bar on screen
+  int shown_permille_ = -1;  // of the bar on screen; -1: there is none
+  std::optional<Error> failure_;
 };
 
 }  // namespace plm

@@ -1,7 +1,7 @@
 // The canvas: the cells of one text, each with a stable id, a status and the token the network is shown there.
 //
-// Autoregression keeps one open cell at the end; masked diffusion starts with many; infill has given cells on both sides;
-// editing revokes, inserts and deletes. Proposals and probabilities are not here, they travel in pass results.
+// Autoregression keeps one open cell at the end; masked diffusion starts with many; infill has given cells on both
+// sides; editing revokes, inserts and deletes. Proposals and probabilities are not here, they travel in pass results.
 // Invariants
 //  1. A given cell never changes. Only an open cell can be committed.
 //  2. An id names the same cell for ever; positions shift when cells before it come or go.

@@ -1,5 +1,5 @@
-// Decoders: algorithms that decide the cells of a canvas. One file each in decode/decoders/, a coroutine that reads as the
-// algorithm in the paper. Tested, for every registered decoder, by tests/contract/test_decoders.cpp.
+// Decoders: algorithms that decide the cells of a canvas. One file each in decode/decoders/, a coroutine that reads as
+// the algorithm in the paper. Tested, for every registered decoder, by tests/contract/test_decoders.cpp.
 #pragma once
 
 #include <span>

@@ -40,7 +40,7 @@ struct Event {
   TokenId token = kNoToken;
   std::size_t position = 0;
   std::size_t rows = 0;
-  double probability = 0;   ///< of the token, in the distribution it was chosen from
+  double probability = 0;  ///< of the token, in the distribution it was chosen from
   std::string text = {};
   FinishReason reason = FinishReason::none;
 };

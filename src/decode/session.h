@@ -29,12 +29,12 @@ enum class Sight : std::uint8_t {
 
 /// Spans must stay valid until the pass has come back: locals of the decoder are.
 struct PassRequest {
-  std::span<const TokenId> tokens;               ///< at least one
+  std::span<const TokenId> tokens;  ///< at least one
   StateUse state = StateUse::append;
   Sight sight = Sight::causal;
-  std::span<const std::uint64_t> sight_bits = {};   ///< (tokens.size() + 63) / 64 words a row
-  std::span<const std::uint32_t> positions = {};    ///< empty: counted on from the length of the stored state
-  std::span<const Yield> yields = {};               ///< ascending by row
+  std::span<const std::uint64_t> sight_bits = {};  ///< (tokens.size() + 63) / 64 words a row
+  std::span<const std::uint32_t> positions = {};   ///< empty: counted on from the length of the stored state
+  std::span<const Yield> yields = {};              ///< ascending by row
 };
 
 /// One entry for each yield.

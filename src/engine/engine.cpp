@@ -15,6 +15,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   PLM_TRY_ASSIGN(engine->file_, GgufFile::open(path));
   // The header is checked whole before the first weight is touched: a bad file costs nothing.
   PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
+  PLM_TRY(find_architecture(model_file));
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
   engine->device_ = std::move(device);
   model_file.set_progress(options.on_load);
@@ -23,34 +24,36 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
     return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.tokens: {} tokens, but token_embd.weight has {} rows", path,
                 engine->vocabulary().size(), engine->shape().vocab_size);
   }
-  PLM_TRY(engine->choose_context(options));
+  engine->warnings_ = model_file.warnings();
+  const auto more = engine->tokenizer_->warnings();
+  engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
+  engine->choose_context(options);
   engine->layout_ = engine->model_->state_layout(*options.kv_type);
   const std::size_t pages_per_sequence = (engine->context_length_ + kPageCells - 1) / kPageCells;
   engine->pool_ = std::make_unique<PagePool>(*engine->device_, engine->layout_.page_bytes,
                                              pages_per_sequence * options.most_sequences);
-  engine->scheduler_ = std::make_unique<Scheduler>(
-      Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_}, options.batch_rows);
-  engine->warnings_ = model_file.warnings();
-  const auto more = engine->tokenizer_->warnings();
-  engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
+  engine->scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_},
+                                                   options.batch_rows);
   return engine;
 }
 
-Result<void> Engine::choose_context(const EngineOptions& options) {
+void Engine::choose_context(const EngineOptions& options) {
   const std::size_t trained = shape().trained_context;
   context_length_ = options.context_length > 0 ? options.context_length : std::min(trained, kDefaultContext);
   if (context_length_ > trained) {
-    warnings_.push_back(fmt::format("context of {} tokens asked for, the model was trained with {}; text beyond that "
-                                    "may be poor", context_length_, trained));
+    warnings_.push_back(fmt::format("context of {} tokens, the model was trained with {}; text beyond that may be poor",
+                                    context_length_, trained));
   }
-  return {};
 }
 
 Result<void> Engine::check_prompt(std::span<const TokenId> prompt) const {
-  if (prompt.empty()) return fail(ErrorKind::usage, "prompt: empty, and this model adds no token in front; give some text");
+  if (prompt.empty()) {
+    return fail(ErrorKind::usage, "prompt: empty, and this model adds no token in front; give some text");
+  }
   if (prompt.size() > context_length_) {
-    return fail(ErrorKind::usage, "prompt: {} tokens, the context holds {}; raise it with --context or shorten the prompt",
-                prompt.size(), context_length_);
+    return fail(ErrorKind::usage,
+                "prompt: {} tokens, the context holds {}; raise it with --context or shorten the prompt", prompt.size(),
+                context_length_);
   }
   for (std::size_t i = 0; i < prompt.size(); ++i) {
     if (!vocabulary().contains(prompt[i])) {
@@ -86,17 +89,18 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     const auto end_tokens = vocabulary().end_of_generation();
     job.end_tokens.assign(end_tokens.begin(), end_tokens.end());
   }
-  auto session = std::make_unique<EngineSession>(*scheduler_, std::move(state), context_length_,
-                                                 std::move(request.listener));
+  auto session =
+      std::make_unique<EngineSession>(*scheduler_, std::move(state), context_length_, std::move(request.listener));
   return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(session), *decoder));
 }
 
 Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(
-    const GenerationRequest& request, std::size_t count, const std::function<Listener(std::size_t)>& listeners) {
+    const GenerationRequest& request, std::size_t count, const std::function<Listener(std::size_t)>& listeners,
+    const std::function<bool()>& interrupted) {
   PLM_TRY(check_prompt(request.prompt));
   // All but the last token of the prompt, so that every continuation still has a row to draw from.
   const auto shared = std::span(request.prompt).first(count > 1 ? request.prompt.size() - 1 : 0);
-  PLM_TRY_ASSIGN(const SequenceState prefix, prefill(shared));
+  PLM_TRY_ASSIGN(const SequenceState prefix, prefill(shared, interrupted));
   std::vector<std::unique_ptr<Generation>> generations;
   for (std::size_t i = 0; i < count; ++i) {
     GenerationRequest one = request;
@@ -119,12 +123,13 @@ Task<Result<void>> append_rows(Session& session, std::span<const TokenId> tokens
 
 }  // namespace
 
-Result<SequenceState> Engine::prefill(std::span<const TokenId> tokens) {
+Result<SequenceState> Engine::prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted) {
   const auto session = open_session();
   if (tokens.empty()) return session->state().fork();
   Task<Result<void>> task = append_rows(*session, tokens);
   task.start();
-  while (!task.done()) PLM_TRY(scheduler_->step());
+  PLM_TRY(run(interrupted));
+  if (!task.done()) return fail(ErrorKind::interrupted, "prompt: interrupted while it was being read");
   PLM_TRY(task.take());
   return session->state().fork();
 }
@@ -133,8 +138,9 @@ Result<void> Engine::run(const std::function<bool()>& interrupted) {
   while (!scheduler_->idle()) {
     if (interrupted && interrupted()) return {};
     PLM_TRY(scheduler_->step());
+    PLM_TRY(file_->unchanged());  // a microsecond, beside the milliseconds of a batch
   }
-  return file_->unchanged();
+  return {};
 }
 
 }  // namespace plm

@@ -1,8 +1,8 @@
 // The engine: one model, loaded once, serving any number of texts at a time.
 //
-// `load` opens the file, checks it and takes the weights to a device; `start` adds a text to be written; `run` works until
-// all are finished. Everything else in the program (command line, server, laboratory) goes through here.
-// Not thread-safe. Tested by tests/engine/test_engine.cpp.
+// `load` opens the file, checks it and takes the weights to a device; `start` adds a text to be written; `run` works
+// until all are finished. Everything else in the program (command line, server, laboratory) goes through here. Not
+// thread-safe. Tested by tests/engine/test_engine.cpp.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ namespace plm {
 
 struct EngineOptions {
   const StorageType* kv_type = &quant_f32;
-  std::size_t context_length = 0;  ///< cells a sequence may have; 0: min(trained, kDefaultContext)
-  std::size_t most_sequences = 8;  ///< at a time; bounds the memory for state
-  std::size_t batch_rows = 256;    ///< rows per pass at most; longer prompts are cut
+  std::size_t context_length = 0;                     ///< cells a sequence may have; 0: min(trained, kDefaultContext)
+  std::size_t most_sequences = 8;                     ///< at a time; bounds the memory for state
+  std::size_t batch_rows = 256;                       ///< rows per pass at most; longer prompts are cut
   std::function<void(double fraction)> on_load = {};  ///< told how much of the weights is in
 };
 
@@ -33,14 +33,14 @@ struct GenerationRequest {
   const Settings* sampling = nullptr;  ///< of sampling_parameters(); null: greedy
   std::vector<std::string> stops;
   std::uint64_t seed = 0;
-  bool ignore_end = false;             ///< go on after an end-of-text token
+  bool ignore_end = false;  ///< go on after an end-of-text token
   std::string decoder = "autoregressive";
   Listener listener;
 };
 
 class Engine;
 
-/// A text being written. Destroying it cancels the work at whatever it waits for.
+/// A text being written. Destroying it cancels the work at whatever it waits for; not to be done by its own listener.
 class Generation {
  public:
   [[nodiscard]] bool done() const { return task_.done(); }
@@ -62,17 +62,19 @@ class Engine {
  public:
   static constexpr std::size_t kDefaultContext = 8192;
 
-  /// Errors: bad_input (file, key or tensor named), no_room, usage (context longer than the model can have).
+  /// Errors: bad_input (file, key or tensor named), no_room.
   static Result<std::unique_ptr<Engine>> load(const std::string& path, std::unique_ptr<Device> device,
                                               const EngineOptions& options = {});
 
   /// Starts a text. Errors (usage): an empty prompt, a prompt that does not fit the context, an id out of range.
   Result<std::unique_ptr<Generation>> start(GenerationRequest request);
   /// Starts `count` continuations of one prompt with seeds seed, seed + 1, ...; the prompt is computed once.
+  /// `interrupted` is asked between batches; error interrupted.
   Result<std::vector<std::unique_ptr<Generation>>> start_many(const GenerationRequest& request, std::size_t count,
-                                                              const std::function<Listener(std::size_t)>& listeners);
+                                                              const std::function<Listener(std::size_t)>& listeners,
+                                                              const std::function<bool()>& interrupted = {});
 
-  /// Works until nothing is waiting. `interrupted` is asked between batches. Errors: the model file changed, the device.
+  /// Works until nothing is waiting; `interrupted` is asked between batches. Errors: model_changed, the device's.
   Result<void> run(const std::function<bool()>& interrupted = {});
 
   /// A session for callers that run passes themselves (scoring). The engine must outlive it.
@@ -91,9 +93,9 @@ class Engine {
 
  private:
   Engine() = default;
-  Result<void> choose_context(const EngineOptions& options);
+  void choose_context(const EngineOptions& options);
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
-  Result<SequenceState> prefill(std::span<const TokenId> tokens);
+  Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
 
   // In this order: what comes later refers to what comes before.
   std::shared_ptr<const GgufFile> file_;

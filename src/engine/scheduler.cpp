@@ -8,6 +8,7 @@ namespace plm {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kShortRows = 16;  // a pass of so few rows belongs to somebody who writes, not to a long prompt
 
 // A pass may be cut into chunks when no row sees a later one and what a chunk computes stays for the next.
 bool can_be_cut(const PassRequest& request) {
@@ -27,7 +28,10 @@ void Scheduler::Batch::clear() {
   yields.clear();
 }
 
-void Scheduler::remove(EngineSession& session) { std::erase(waiting_, &session); }
+void Scheduler::remove(EngineSession& session) {
+  std::erase(waiting_, &session);
+  std::erase(ready_, &session);
+}
 
 Result<void> Scheduler::step() {
   collect();
@@ -38,24 +42,22 @@ Result<void> Scheduler::step() {
 
 void Scheduler::collect() {
   batch_.clear();
-  for (EngineSession* session : waiting_) {
-    const std::size_t room = batch_rows_ - std::min(batch_rows_, batch_.tokens.size());
-    if (room == 0) break;
-    if (!add_slice(*session, room)) break;
-  }
+  served_ = 0;
+  while (served_ < waiting_.size() && batch_.tokens.size() < batch_rows_ && add_slice(*waiting_[served_])) ++served_;
 }
 
 // Adds the next rows of the session; false when its pass must wait for a batch of its own.
-bool Scheduler::add_slice(EngineSession& session, std::size_t room) {
+bool Scheduler::add_slice(EngineSession& session) {
   EngineSession::Waiting& waiting = *session.waiting_;
   const PassRequest& request = *waiting.request;
+  const std::size_t room = batch_rows_ - batch_.tokens.size();
   const std::size_t rest = request.tokens.size() - waiting.rows_done;
   if (rest > room && !can_be_cut(request) && !batch_.tokens.empty()) return false;
   const std::size_t count = can_be_cut(request) ? std::min(rest, room) : rest;
 
   if (auto reserved = session.state_.reserve(count, batch_.copies); !reserved.has_value()) {
     waiting.error = std::move(reserved).error();
-    return true;
+    return;
   }
   Slice slice{&session, waiting.rows_done, count, batch_.yields.size(), 0};
   const auto first_row = static_cast<std::uint32_t>(batch_.tokens.size());
@@ -70,7 +72,6 @@ bool Scheduler::add_slice(EngineSession& session, std::size_t room) {
   add_sights(session, slice);
   batch_.pages.push_back(session.state_.storages());
   batch_.slices.push_back(slice);
-  return true;
 }
 
 void Scheduler::add_sights(const EngineSession& session, const Slice& slice) {
@@ -126,23 +127,20 @@ void Scheduler::deliver() {
     }
     waiting.rows_done += slice.row_count;
   }
-  // Those served go behind those who still wait; then the finished ones leave the queue and run on. A decoder that runs
-  // may add itself again or be destroyed by its listener, so the queue is complete before the first one is resumed.
-  std::vector<std::coroutine_handle<>> finished;
-  std::deque<EngineSession*> unserved, served;
-  for (EngineSession* session : waiting_) {
+  // Those served go behind those who still wait, or run on. A decoder that runs may submit again and may destroy other
+  // sessions, also ready ones, so both queues are in order before the first one is resumed.
+  for (; served_ > 0; --served_) {
+    EngineSession* session = waiting_.front();
+    waiting_.pop_front();
     const EngineSession::Waiting& waiting = *session->waiting_;
-    if (waiting.error.has_value() || waiting.rows_done == waiting.request->tokens.size()) {
-      finished.push_back(waiting.waiter);
-    } else if (waiting.rows_done > 0) {
-      served.push_back(session);
-    } else {
-      unserved.push_back(session);
-    }
+    const bool is_complete = waiting.error.has_value() || waiting.rows_done == waiting.request->tokens.size();
+    (is_complete ? ready_ : waiting_).push_back(session);
   }
-  waiting_ = std::move(unserved);
-  waiting_.insert(waiting_.end(), served.begin(), served.end());
-  for (const std::coroutine_handle<> waiter : finished) waiter.resume();
+  while (!ready_.empty()) {
+    const std::coroutine_handle<> waiter = ready_.front()->waiting_->waiter;
+    ready_.pop_front();
+    waiter.resume();
+  }
 }
 
 }  // namespace plm

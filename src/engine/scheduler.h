@@ -1,11 +1,13 @@
 // The scheduler: collects the passes that sessions wait for and runs them as one batch (continuous batching).
 //
-// Rows of all waiting sessions share the linear layers; attention is per sequence. Long causal passes are cut into chunks,
-// so that a newcomer's prompt does not hold up those who write. None of this changes a bit of any answer (DESIGN section 4):
-// the scheduler decides when, never what.
-// Order: sessions are served round-robin from where the last batch stopped; a batch holds at most `batch_rows` rows; a pass
-// that cannot be cut (rows that see later rows) goes in whole, alone if need be.
-// Not thread-safe: one thread submits and steps. Tested by tests/engine/test_scheduler.cpp.
+// Rows of all waiting sessions share the linear layers; attention is per sequence. Long causal passes are cut into
+// chunks, so that a newcomer's prompt does not hold up those who write. None of this changes a bit of any answer
+// (DESIGN section 4): the scheduler decides when, never what.
+//
+// Sessions are served round-robin from where the last batch stopped; a batch holds at most `batch_rows` rows; a pass
+// that cannot be cut (rows that see later rows) goes in whole, alone if need be. A decoder that runs on may submit its
+// next pass and may destroy other sessions, not its own. Not thread-safe: one thread submits and steps.
+// Tested by tests/engine/test_scheduler.cpp.
 #pragma once
 
 #include <deque>
@@ -44,7 +46,7 @@ class Scheduler {
   // One session's part of the batch.
   struct Slice {
     EngineSession* session;
-    std::size_t first_row;    // within the session's request
+    std::size_t first_row;  // within the session's request
     std::size_t row_count;
     std::size_t first_yield;  // within the batch
     std::size_t yield_count;
@@ -66,14 +68,16 @@ class Scheduler {
   };
 
   void collect();
-  bool add_slice(EngineSession& session, std::size_t room);
+  bool add_slice(EngineSession& session);
   void add_sights(const EngineSession& session, const Slice& slice);
   Result<void> run_batch();
   void deliver();
 
   Parts parts_;
   std::size_t batch_rows_;
-  std::deque<EngineSession*> waiting_;
+  std::deque<EngineSession*> waiting_;  // whose turn it is first
+  std::size_t served_ = 0;              // this many of the first are in the batch, or have failed
+  std::deque<EngineSession*> ready_;    // passes complete, decoders not resumed yet
   Batch batch_;
 };
 

@@ -16,8 +16,8 @@ struct ScoreTask {
 };
 
 // Reads one chunk's logits. `next` carries the probability of the following token from row to row.
-Result<void> read_chunk(const ScoreTask& task, std::size_t first, const PassAnswer& answer,
-                        std::optional<double>& next, Score& score) {
+Result<void> read_chunk(const ScoreTask& task, std::size_t first, const PassAnswer& answer, std::optional<double>& next,
+                        Score& score) {
   for (std::size_t row = 0; row < answer.results.size(); ++row) {
     const std::size_t place = first + row;
     const auto distribution = LogProbabilities::of(answer.results[row].values);

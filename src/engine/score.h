@@ -13,8 +13,8 @@ namespace plm {
 
 struct ScoredPosition {
   TokenId id = kNoToken;
-  std::optional<double> log_probability;   ///< of `id` given what came before; none for the first token
-  std::vector<TokenLogProbability> top;    ///< the likeliest next tokens after `id`
+  std::optional<double> log_probability;  ///< of `id` given what came before; none for the first token
+  std::vector<TokenLogProbability> top;   ///< the likeliest next tokens after `id`
 };
 
 struct Score {

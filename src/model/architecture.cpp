@@ -17,15 +17,19 @@ std::string known_architectures() {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> load_model(ModelFile& file, Device& device) {
+Result<const Architecture*> find_architecture(const ModelFile& file) {
   for (const Architecture* known : architectures()) {
-    if (!is_named(file.architecture(), known->head.name, known->head.aliases)) continue;
-    PLM_TRY_ASSIGN(std::unique_ptr<Model> model, known->load(file, device));
-    file.warn_about_unused_tensors();
-    return model;
+    if (is_named(file.architecture(), known->head.name, known->head.aliases)) return known;
   }
   return fail(ErrorKind::bad_input, "{}: general.architecture: unknown architecture \"{}\"; this version knows {}",
               file.path(), printable(file.architecture(), 80), known_architectures());
+}
+
+Result<std::unique_ptr<Model>> load_model(ModelFile& file, Device& device) {
+  PLM_TRY_ASSIGN(const Architecture* architecture, find_architecture(file));
+  PLM_TRY_ASSIGN(std::unique_ptr<Model> model, architecture->load(file, device));
+  file.warn_about_unused_tensors();
+  return model;
 }
 
 }  // namespace plm

@@ -20,7 +20,10 @@ struct Architecture {
 /// All architectures, sorted by name (generated).
 [[nodiscard]] std::span<const Architecture* const> architectures();
 
-/// Loads the model in `file` on `device`. Error bad_input for an architecture that is not known, naming those that are.
+/// The architecture that the file names. Error bad_input when it is not known, naming those that are.
+[[nodiscard]] Result<const Architecture*> find_architecture(const ModelFile& file);
+
+/// Loads the model in `file` on `device`. Errors: as find_architecture and Architecture::load.
 [[nodiscard]] Result<std::unique_ptr<Model>> load_model(ModelFile& file, Device& device);
 
 }  // namespace plm

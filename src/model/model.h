@@ -12,11 +12,11 @@ namespace plm {
 
 /// The sizes everybody outside the network needs to know.
 struct ModelShape {
-  std::string architecture;        ///< as in the file: "llama"
+  std::string architecture;  ///< as in the file: "llama"
   std::size_t vocab_size = 0;
   std::size_t hidden_size = 0;
   std::size_t layer_count = 0;
-  std::size_t trained_context = 0; ///< tokens
+  std::size_t trained_context = 0;  ///< tokens
   std::size_t parameter_count = 0;
 };
 

@@ -30,7 +30,9 @@ bool ModelFile::has_key(std::string_view key) const { return file_->find(full_ke
 Result<std::size_t> ModelFile::integer(std::string_view key, IntegerRange range) const {
   PLM_TRY_ASSIGN(const std::uint64_t value, file_->unsigned_value(full_key(key)));
   if (value < range.min || value > range.max) {
-    return key_error(key, fmt::format("{}", value), fmt::format("between {} and {}", range.min, range.max));
+    return key_error(
+        key, fmt::format("{}", value),
+        range.min == range.max ? fmt::format("{}", range.min) : fmt::format("between {} and {}", range.min, range.max));
   }
   return static_cast<std::size_t>(value);
 }
@@ -61,14 +63,13 @@ Result<std::string> ModelFile::text_or(std::string_view key, std::string_view ot
 Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize size) {
   const TensorEntry* entry = file_->find_tensor(name);
   if (entry == nullptr) {
-    return fail(ErrorKind::bad_input, "{}: tensor {}: missing; the file is incomplete or of another architecture than {}",
-                path(), name, architecture_);
+    return fail(ErrorKind::bad_input,
+                "{}: tensor {}: missing; the file is incomplete or of another architecture than {}", path(), name,
+                architecture_);
   }
   if (used_.insert(name).second && progress_) {
     bytes_asked_ += entry->bytes.size();
-    std::size_t all_bytes = 0;
-    for (const TensorEntry& each : file_->tensors()) all_bytes += each.bytes.size();
-    progress_(static_cast<double>(bytes_asked_) / static_cast<double>(all_bytes));
+    progress_(static_cast<double>(bytes_asked_) / static_cast<double>(all_bytes_));
   }
   const bool fits =
       entry->dims[0] == size.inputs && entry->dims[1] == size.outputs && entry->dims[2] == 1 && entry->dims[3] == 1;
@@ -80,19 +81,32 @@ Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize 
   const StorageType* type = find_storage_type(entry->type->id);
   if (type == nullptr) {
     std::string known;
-    for (const StorageType* usable : storage_types()) known += fmt::format("{}{}", known.empty() ? "" : ", ", usable->name());
-    return fail(ErrorKind::bad_input, "{}: tensor {}: storage type {} cannot be used here; this version reads {}", path(),
-                name, entry->type->name, known);
+    for (const StorageType* usable : storage_types()) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", usable->name());
+    }
+    return fail(ErrorKind::bad_input, "{}: tensor {}: storage type {} cannot be used here; this version reads {}",
+                path(), name, entry->type->name, known);
   }
   return Tensor{entry, type};
 }
 
+void ModelFile::set_progress(std::function<void(double fraction)> progress) {
+  progress_ = std::move(progress);
+  all_bytes_ = 0;
+  for (const TensorEntry& entry : file_->tensors()) all_bytes_ += entry.bytes.size();
+}
+
 void ModelFile::warn_about_unused_tensors() {
+  constexpr std::size_t kMostNamed = 8;  // a file may have a million of them
+  std::size_t unused = 0;
   for (const TensorEntry& entry : file_->tensors()) {
-    if (!used_.contains(std::string(entry.name))) {
-      warn(fmt::format("{}: tensor {}: not used by architecture {}; ignored", path(), printable(entry.name, 80),
-                       architecture_));
-    }
+    if (used_.contains(std::string(entry.name)) || ++unused > kMostNamed) continue;
+    warn(fmt::format("{}: tensor {}: not used by architecture {}; ignored", path(), printable(entry.name, 80),
+                     architecture_));
+  }
+  if (unused > kMostNamed) {
+    warn(fmt::format("{}: {} more tensors are not used by architecture {}; ignored", path(), unused - kMostNamed,
+                     architecture_));
   }
 }
 

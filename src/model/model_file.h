@@ -1,4 +1,5 @@
-// A model file as an architecture reads it: hyper-parameters by their short name with a range, tensors by name and shape. Every error names the file, the key or tensor, what was found and what was expected.
+// A model file as an architecture reads it: hyper-parameters by their short name with a range, tensors by name and
+// shape. Every error names the file, the key or tensor, what was found and what was expected.
 // Tested by tests/model/test_model_file.cpp.
 #pragma once
 
@@ -40,7 +41,7 @@ class ModelFile {
   [[nodiscard]] bool has_key(std::string_view key) const;
   [[nodiscard]] Result<std::size_t> integer(std::string_view key, IntegerRange range) const;
   [[nodiscard]] Result<std::size_t> integer_or(std::string_view key, std::size_t otherwise, IntegerRange range) const;
-  /// A finite number with lowest < value (<= highest).
+  /// A number above 0 and at most `highest`.
   [[nodiscard]] Result<double> positive_real(std::string_view key, double highest) const;
   [[nodiscard]] Result<double> positive_real_or(std::string_view key, double otherwise, double highest) const;
   [[nodiscard]] Result<std::string> text_or(std::string_view key, std::string_view otherwise) const;
@@ -57,9 +58,9 @@ class ModelFile {
   [[nodiscard]] Result<Tensor> tensor(const std::string& name, MatrixSize size);
 
   /// Told, tensor by tensor, which share of the file's tensor bytes has been asked for.
-  void set_progress(std::function<void(double fraction)> progress) { progress_ = std::move(progress); }
+  void set_progress(std::function<void(double fraction)> progress);
 
-  /// Adds a warning for every tensor that nothing asked for.
+  /// Warns of the tensors that nothing asked for: the first by name, the others by number.
   void warn_about_unused_tensors();
   void warn(std::string sentence) { warnings_.push_back(std::move(sentence)); }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -74,6 +75,7 @@ class ModelFile {
   std::vector<std::string> warnings_;
   std::function<void(double)> progress_;
   std::size_t bytes_asked_ = 0;
+  std::size_t all_bytes_ = 0;  // of the tensors, once there is someone to tell
 };
 
 }  // namespace plm

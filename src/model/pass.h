@@ -40,9 +40,9 @@ struct PassRows {
   std::span<const std::int32_t> tokens;      ///< [rows], ids in [0, vocab_size)
   std::span<const std::uint32_t> positions;  ///< [rows], for rotary embeddings
   RowTable table;
-  std::span<const Yield> yields;             ///< ascending by row
-  std::span<RowStatistics> statistics;       ///< one a yield, filled when the device's wait returns
-  std::span<YieldResult> results;            ///< likewise
+  std::span<const Yield> yields;        ///< ascending by row
+  std::span<RowStatistics> statistics;  ///< one a yield, filled when the device's wait returns
+  std::span<YieldResult> results;       ///< likewise
 };
 
 /// Called while the pass is enqueued, after each named intermediate ("embed", "layer.3", "layer.3.attn", "layer.3.ffn",

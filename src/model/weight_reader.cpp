@@ -13,8 +13,8 @@ Result<std::unique_ptr<Weight>> WeightReader::vector(const std::string& name, We
   const MatrixSize shape{.outputs = 1, .inputs = size};
   PLM_TRY_ASSIGN(const ModelFile::Tensor found, file_.tensor(name, shape));
   if (found.type != &quant_f32) {
-    file_.warn(fmt::format("{}: tensor {}: stored as {}, expected f32; converted", file_.path(), name,
-                           found.type->name()));
+    file_.warn(
+        fmt::format("{}: tensor {}: stored as {}, expected f32; converted", file_.path(), name, found.type->name()));
   }
   return matrix(name, role, shape);
 }

@@ -18,7 +18,7 @@ class WeightReader {
 
   [[nodiscard]] bool has(std::string_view name) const { return file_.has_tensor(name); }
 
-  /// Takes the matrix [outputs, inputs] to the device. Errors: missing, other shape, a type that cannot be used, damaged.
+  /// Takes the matrix [outputs, inputs] to the device. Errors: missing, other shape, unusable type, damaged.
   [[nodiscard]] Result<std::unique_ptr<Weight>> matrix(const std::string& name, WeightRole role, MatrixSize size);
 
   /// A vector (norm, bias), float32 on the device; another type in the file is converted with a warning.

@@ -1,7 +1,7 @@
 // Memory for the activations of one pass: views taken one after another, all given back at once.
 //
-// A pass takes its buffers once and reuses them in every layer. The memory grows to what the largest pass needed; views of
-// a pass stay valid until `reset`, even when more memory had to be added. Tested by tests/model/test_workspace.cpp.
+// A pass takes its buffers once and reuses them in every layer. The memory grows to what the largest pass needed; views
+// of a pass stay valid until `reset`, even when more memory had to be added. Tested by tests/model/test_workspace.cpp.
 #pragma once
 
 #include <algorithm>

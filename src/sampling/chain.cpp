@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace plm {
@@ -65,12 +66,14 @@ Result<Chain> Chain::create(const Settings& settings) {
   const Json values = settings.as_json();
   PLM_TRY_ASSIGN(const auto definitions, parse_order(order));
   Chain chain;
+  Json description = Json::array();
   for (const SamplerDefinition* definition : definitions) {
     PLM_TRY_ASSIGN(auto sampler, definition->create(settings));
     if (sampler->is_neutral()) continue;
     chain.samplers_.push_back(std::move(sampler));
-    chain.description_.push_back(describe_sampler(definition->head, values));
+    description.push_back(describe_sampler(definition->head, values));
   }
+  chain.description_ = std::make_shared<const Json>(std::move(description));
   return chain;
 }
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_forward.h"
 #include "base/philox.h"
 #include "sampling/sampler.h"
 
@@ -42,11 +42,11 @@ class Chain {
   [[nodiscard]] bool is_greedy() const;
 
   /// For the recipe: the samplers that act, in order, each with its values.
-  [[nodiscard]] const Json& describe() const { return description_; }
+  [[nodiscard]] const Json& describe() const { return *description_; }
 
  private:
   std::vector<std::unique_ptr<Sampler>> samplers_;
-  Json description_ = Json::array();
+  std::shared_ptr<const Json> description_;
 };
 
 }  // namespace plm

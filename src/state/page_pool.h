@@ -1,4 +1,4 @@
-// Pages of device memory for sequences: taken when a sequence grows, given back when the last owner lets go, used again.
+// Pages of device memory for sequences: taken when one grows, given back when the last owner lets go, used again.
 //
 // A page holds kPageCells cells of all layers; what lies inside is the device's and the model's business.
 // Invariant: pages handed out plus pages lying free never exceed `most_pages`. Not thread-safe: the scheduler owns it.

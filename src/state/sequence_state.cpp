@@ -19,7 +19,7 @@ Result<void> SequenceState::reserve(std::size_t count, std::vector<PageCopy>& co
       fresh.push_back(std::move(taken));
     }
   }
-  if (must_copy) copies.push_back({pages_[first_page], fresh[0]});
+  if (must_copy) copies.push_back({pages_[first_page].get(), fresh[0].get()});
   pages_.resize(page_count);
   storages_.resize(page_count);
   for (std::size_t i = 0; i < fresh.size(); ++i) {

@@ -2,8 +2,8 @@
 //
 // Invariants
 //  1. pages.size() * kPageCells >= length; cells at and after `length` are scratch.
-//  2. `reserve` makes the pages that the next cells touch this sequence's own (copy-on-write); older pages may be shared
-//     with forks and are never written.
+//  2. `reserve` makes the pages that the next cells touch this sequence's own (copy-on-write); older pages may be
+//     shared with forks and are never written.
 //  3. `truncate` is exact: what a sequence computes next depends on its first `length` cells only.
 // The cell with number n of a sequence lies in page n / kPageCells at n % kPageCells, whoever owns it.
 // Tested by tests/state/test_sequence_state.cpp.
@@ -16,9 +16,11 @@
 
 namespace plm {
 
-/// A copy that must run on the device before the next pass of the sequence.
+/// A copy that must run on the device before the next pass of any sequence. It owns neither page: a sequence that is
+/// left as the only owner of `from` writes there in place, after the copy.
 struct PageCopy {
-  Page from, to;
+  Storage* from;
+  Storage* to;
 };
 
 class SequenceState {
@@ -28,7 +30,7 @@ class SequenceState {
   SequenceState& operator=(SequenceState&&) = default;
 
   /// Makes room for cells [length, length + count) that only this sequence owns. Copies of half-filled shared pages are
-  /// appended to `copies`. On error no_room nothing has changed.
+  /// appended to `copies`; until they have run no page may be given back. On error no_room nothing has changed.
   Result<void> reserve(std::size_t count, std::vector<PageCopy>& copies);
 
   /// Counts `count` reserved cells as remembered.

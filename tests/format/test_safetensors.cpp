@@ -21,10 +21,11 @@ std::string refusal(const std::string& bytes) {
 #define EXPECT_NAMES(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
 
 TEST(Safetensors, ReadsTensorsAndMetadata) {
-  const std::string bytes = with_header(
-      R"({"__metadata__":{"format":"pt"},"b":{"dtype":"I64","shape":[],"data_offsets":[12,20]},)"
-      R"("a":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},"z":{"dtype":"F32","shape":[0,4],"data_offsets":[20,20]}}  )",
-      20);
+  const std::string bytes =
+      with_header(R"({"__metadata__":{"format":"pt"},"b":{"dtype":"I64","shape":[],"data_offsets":[12,20]},)"
+                  R"("a":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
+                  R"("z":{"dtype":"F32","shape":[0,4],"data_offsets":[20,20]}}  )",
+                  20);
   const auto parsed = SafetensorsFile::parse(as_file(bytes), "m.safetensors");
   ASSERT_TRUE(parsed) << parsed.error().message;
   const SafetensorsFile& file = **parsed;

@@ -1,5 +1,5 @@
-// A device whose memory the host cannot touch: every page of it is PROT_NONE except while `wait` runs. Code that keeps a
-// pointer into device memory, or expects a result before `wait`, dies on the spot. It computes with the reference
+// A device whose memory the host cannot touch: every page of it is PROT_NONE except while `wait` runs. Code that keeps
+// a pointer into device memory, or expects a result before `wait`, dies on the spot. It computes with the reference
 // kernels, so its results are those of a CpuDevice with KernelChoice::reference, bit for bit.
 #pragma once
 

@@ -53,8 +53,12 @@ class SingleSequence {
     const std::vector<std::span<Storage* const>> pages{state->storages()};
     std::vector<RowStatistics> statistics(tokens.size());
     std::vector<YieldResult> results(tokens.size());
-    const PassRows rows{.tokens = tokens, .positions = positions, .table = {sights, pages, {}}, .yields = yields,
-                        .statistics = statistics, .results = results};
+    const PassRows rows{.tokens = tokens,
+                        .positions = positions,
+                        .table = {sights, pages, {}},
+                        .yields = yields,
+                        .statistics = statistics,
+                        .results = results};
     const Probe probe = [this](std::string_view name, const View& view) {
       auto& values = taps[std::string(name)];
       values.resize(view.rows * view.columns);

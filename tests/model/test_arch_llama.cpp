@@ -71,7 +71,8 @@ TEST_P(ArchLlama, LogitsAndHiddenStatesEqualTheOracle) {
     const std::string theirs = "hidden.layer." + std::to_string(layer);
     EXPECT_LE(largest_difference(sequence.taps.at(ours), floats(*oracle, theirs + ".out")), kTolerance) << ours;
     EXPECT_LE(largest_difference(sequence.taps.at(ours + ".attn"), floats(*oracle, theirs + ".self_attn.out")),
-              kTolerance) << ours;
+              kTolerance)
+        << ours;
     EXPECT_LE(largest_difference(sequence.taps.at(ours + ".ffn"), floats(*oracle, theirs + ".mlp.out")), kTolerance)
         << ours;
   }
@@ -108,18 +109,17 @@ TEST_P(ArchLlama, ChunksOfAnySizeGiveTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Fixtures, ArchLlama,
-    testing::Combine(testing::Values(Fixture{"llama", "llama-f32.gguf"},
-                                     Fixture{"llama_rope_linear", "llama_rope_linear-bf16.gguf"},
-                                     Fixture{"llama_rope_llama3", "llama_rope_llama3-f32.gguf"},
-                                     Fixture{"llama_rope_yarn", "llama_rope_yarn-bf16.gguf"},
-                                     Fixture{"llama_tied_mqa_hd", "llama_tied_mqa_hd-bf16.gguf"}),
-                     testing::Values(KernelChoice::reference, KernelChoice::fast)),
-    [](const auto& instance) {
-      return std::string(std::get<0>(instance.param).name) +
-             (std::get<1>(instance.param) == KernelChoice::fast ? "_fast" : "_reference");
-    });
+INSTANTIATE_TEST_SUITE_P(Fixtures, ArchLlama,
+                         testing::Combine(testing::Values(Fixture{"llama", "llama-f32.gguf"},
+                                                          Fixture{"llama_rope_linear", "llama_rope_linear-bf16.gguf"},
+                                                          Fixture{"llama_rope_llama3", "llama_rope_llama3-f32.gguf"},
+                                                          Fixture{"llama_rope_yarn", "llama_rope_yarn-bf16.gguf"},
+                                                          Fixture{"llama_tied_mqa_hd", "llama_tied_mqa_hd-bf16.gguf"}),
+                                          testing::Values(KernelChoice::reference, KernelChoice::fast)),
+                         [](const auto& instance) {
+                           return std::string(std::get<0>(instance.param).name) +
+                                  (std::get<1>(instance.param) == KernelChoice::fast ? "_fast" : "_reference");
+                         });
 
 }  // namespace
 }  // namespace plm

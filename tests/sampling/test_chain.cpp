@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "base/json.h"
 #include "sampling/golden_cases.h"
 
 namespace plm {

@@ -16,9 +16,7 @@ struct HostStorage : Storage {
 };
 
 struct HostMemory : Memory {
-  Result<std::shared_ptr<Storage>> allocate(std::size_t bytes) override {
-    return std::make_shared<HostStorage>(bytes);
-  }
+  Result<std::shared_ptr<Storage>> allocate(std::size_t bytes) override { return std::make_shared<HostStorage>(bytes); }
 };
 
 }  // namespace plm

@@ -1,12 +1,22 @@
-// plm completion: a script that lets a shell complete commands and flags, written from the definitions.
+// plm completion: a script that lets a shell complete commands, flags and their values, written from the definitions.
 // Tested by tests/cli/test_plm.py.
+#include <fmt/format.h>
+
 #include "cli/command.h"
-#include "cli/command_line.h"
+#include "cli/help.h"
 
 namespace plm {
 namespace {
 
-constexpr Argument kArguments[] = {{"SHELL", "bash, zsh or fish", true}};
+constexpr Argument kArguments[] = {{"SHELL", "bash, zsh or fish", true, "bash, zsh, fish"}};
+
+std::string spaced(std::string_view list) { return fmt::format("{}", fmt::join(split_list(list), " ")); }
+
+std::string all_names() {
+  std::string names;
+  for (const Command* command : commands()) names += fmt::format("{} ", command->head.name);
+  return names + "--help --version";
+}
 
 std::string flags_of(const Command& command) {
   std::string flags = "--help";
@@ -14,36 +24,59 @@ std::string flags_of(const Command& command) {
   return flags;
 }
 
-std::string all_names() {
-  std::string names;
-  for (const Command* command : commands()) names += fmt::format("{}{}", names.empty() ? "" : " ", command->head.name);
-  return names;
+// Where only some words are allowed: after a flag, or as the first word after the command.
+struct Choice {
+  std::string previous;  // the word before
+  std::string words;     // separated by spaces
+};
+std::vector<Choice> choices_of(const Command& command) {
+  std::vector<Choice> choices;
+  if (!command.arguments.empty() && !command.arguments[0].choices.empty()) {
+    choices.push_back({std::string(command.head.name), spaced(command.arguments[0].choices)});
+  }
+  for (const Parameter& parameter : command_parameters(command)) {
+    if (!parameter.choices.empty()) choices.push_back({flag_name(parameter.name), spaced(parameter.choices)});
+  }
+  return choices;
+}
+
+// Branches of a shell's case over "COMMAND PREVIOUS", and of one over COMMAND.
+std::string choice_branches() {
+  std::string branches;
+  for (const Command* command : commands()) {
+    for (const Choice& choice : choices_of(*command)) {
+      branches += fmt::format("    \"{} {}\") allowed=\"{}\" ;;\n", command->head.name, choice.previous, choice.words);
+    }
+  }
+  return branches;
+}
+
+std::string flag_branches() {
+  std::string branches;
+  for (const Command* command : commands()) {
+    branches += fmt::format("    {}) flags=\"{}\" ;;\n", command->head.name, flags_of(*command));
+  }
+  return branches;
 }
 
 std::string bash_script() {
-  std::string cases;
-  for (const Command* command : commands()) {
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->head.name, flags_of(*command));
-  }
   return fmt::format(
       "_plm() {{\n"
-      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" words\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-      "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n"
-      "    return\n"
-      "  fi\n"
-      "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
-      "  if [[ \"$current\" == -* ]]; then\n"
-      "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" command=\"${{COMP_WORDS[1]}}\" allowed flags\n"
+      "  case \"$command ${{COMP_WORDS[COMP_CWORD-1]}}\" in\n{}  esac\n"
+      "  case \"$command\" in\n{}  esac\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then allowed=\"{}\"; fi\n"
+      "  if [[ -z \"$allowed\" && \"$current\" == -* ]]; then allowed=\"$flags\"; fi\n"
+      "  if [ -n \"$allowed\" ]; then\n"
+      "    COMPREPLY=($(compgen -W \"$allowed\" -- \"$current\"))\n"
       "  else\n"
       "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
       "  fi\n"
       "}}\n"
       "complete -o filenames -F _plm plm\n",
-      all_names(), cases);
+      choice_branches(), flag_branches(), all_names());
 }
 
-// Single quotes inside a summary would end the shell's string.
 std::string quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -52,31 +85,39 @@ std::string quoted(std::string_view text) {
 
 std::string zsh_script() {
   std::string names;
-  std::string cases;
   for (const Command* command : commands()) {
     names += fmt::format("    {}\n", quoted(fmt::format("{}:{}", command->head.name, command->head.summary)));
-    cases += fmt::format("    {}) compadd -- {} ;;\n", command->head.name, flags_of(*command));
   }
   return fmt::format(
       "#compdef plm\n"
       "_plm() {{\n"
       "  local -a names\n  names=(\n{}  )\n"
       "  if (( CURRENT == 2 )); then\n    _describe command names\n    return\n  fi\n"
-      "  if [[ $words[CURRENT] != -* ]]; then\n    _files\n    return\n  fi\n"
-      "  case $words[2] in\n{}  esac\n"
+      "  local command=$words[2] previous=$words[CURRENT-1] current=$words[CURRENT]\n"
+      "  local allowed flags\n"
+      "  case \"$command $previous\" in\n{}  esac\n"
+      "  case \"$command\" in\n{}  esac\n"
+      "  if [[ -z $allowed && $current == -* ]]; then allowed=$flags; fi\n"
+      "  if [[ -n $allowed ]]; then compadd -- ${{=allowed}}; else _files; fi\n"
       "}}\n"
       "compdef _plm plm\n",
-      names, cases);
+      names, choice_branches(), flag_branches());
 }
 
 std::string fish_script() {
   std::string script;
   for (const Command* command : commands()) {
-    script += fmt::format("complete -c plm -n __fish_use_subcommand -a {} -d {}\n", command->head.name,
-                          quoted(command->head.summary));
+    const std::string_view name = command->head.name;
+    script +=
+        fmt::format("complete -c plm -n __fish_use_subcommand -a {} -d {}\n", name, quoted(command->head.summary));
+    const std::string line = fmt::format("complete -c plm -n '__fish_seen_subcommand_from {}'", name);
+    for (const Argument& argument : command->arguments) {
+      if (!argument.choices.empty()) script += fmt::format("{} -f -a '{}'\n", line, spaced(argument.choices));
+    }
     for (const Parameter& parameter : command_parameters(*command)) {
-      script += fmt::format("complete -c plm -n '__fish_seen_subcommand_from {}' -l {} -d {}\n", command->head.name,
-                            flag_name(parameter.name).substr(2), quoted(parameter.summary));
+      const std::string values = parameter.choices.empty() ? "" : fmt::format(" -x -a '{}'", spaced(parameter.choices));
+      script += fmt::format("{} -l {}{} -d {}\n", line, flag_name(parameter.name).substr(2), values,
+                            quoted(parameter.summary));
     }
   }
   return script;
@@ -84,10 +125,8 @@ std::string fish_script() {
 
 Result<int> run(Invocation& call) {
   const std::string shell = call.argument(0);
-  if (shell == "bash") return call.terminal.data(bash_script()) ? 0 : 1;
-  if (shell == "zsh") return call.terminal.data(zsh_script()) ? 0 : 1;
-  if (shell == "fish") return call.terminal.data(fish_script()) ? 0 : 1;
-  return fail(ErrorKind::usage, "plm completion: expected bash, zsh or fish; try: source <(plm completion bash)");
+  call.terminal.data(shell == "bash" ? bash_script() : shell == "zsh" ? zsh_script() : fish_script());
+  return 0;
 }
 
 }  // namespace

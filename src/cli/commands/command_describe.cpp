@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/command_line.h"
 #include "decode/decoder.h"
 #include "model/architecture.h"
 #include "sampling/sampler.h"
@@ -14,8 +13,10 @@ namespace plm {
 namespace {
 
 constexpr Parameter kFlags[] = {
-    {.name = "json", .summary = "as JSON", .type = ParameterType::boolean, .tag = Tag::pipe},
-    {.name = "markdown", .summary = "as Markdown, for reference pages", .type = ParameterType::boolean,
+    {.name = "json", .summary = "one JSON object", .type = ParameterType::boolean, .tag = Tag::pipe},
+    {.name = "markdown",
+     .summary = "as Markdown, for reference pages",
+     .type = ParameterType::boolean,
      .tag = Tag::pipe},
 };
 
@@ -63,8 +64,10 @@ std::string_view tag_word(Tag tag) {
 }
 
 Json parameter_json(const Parameter& parameter) {
-  Json object = {{"name", parameter.name},       {"aliases", split_list(parameter.aliases)},
-                 {"summary", parameter.summary}, {"type", type_word(parameter.type)},
+  Json object = {{"name", parameter.name},
+                 {"aliases", split_list(parameter.aliases)},
+                 {"summary", parameter.summary},
+                 {"type", type_word(parameter.type)},
                  {"tag", tag_word(parameter.tag)}};
   if (const std::string text = value_text(parameter.standard); !text.empty()) object["default"] = text;
   if (const std::string text = value_text(parameter.neutral); !text.empty()) object["neutral"] = text;
@@ -80,8 +83,11 @@ std::string as_json(const std::vector<Registry>& registries) {
     for (const Definition& entry : registry.entries) {
       Json parameters = Json::array();
       for (const Parameter& parameter : entry.parameters) parameters.push_back(parameter_json(parameter));
-      entries.push_back({{"name", entry.name}, {"aliases", split_list(entry.aliases)}, {"summary", entry.summary},
-                         {"source", entry.source}, {"parameters", parameters}});
+      entries.push_back({{"name", entry.name},
+                         {"aliases", split_list(entry.aliases)},
+                         {"summary", entry.summary},
+                         {"source", entry.source},
+                         {"parameters", parameters}});
     }
     all[std::string(registry.title)] = std::move(entries);
   }
@@ -96,7 +102,8 @@ std::string as_markdown(const std::vector<Registry>& registries) {
       text += fmt::format("\n### {}\n{}. Source: {}.\n", entry.name, entry.summary, entry.source);
       if (!entry.aliases.empty()) text += fmt::format("Also: {}.\n", entry.aliases);
       if (entry.parameters.empty()) continue;
-      text += "\n| parameter | type | default | allowed | tag | what it does |\n| --- | --- | --- | --- | --- | --- |\n";
+      text +=
+          "\n| parameter | type | default | allowed | tag | what it does |\n| --- | --- | --- | --- | --- | --- |\n";
       for (const Parameter& parameter : entry.parameters) {
         text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", parameter.name, type_word(parameter.type),
                             value_text(parameter.standard), allowed_text(parameter), tag_word(parameter.tag),

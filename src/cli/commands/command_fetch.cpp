@@ -6,14 +6,9 @@
 namespace plm {
 namespace {
 
-constexpr Argument kArguments[] = {{"NAME", "name of a model in the catalogue (plm models)", true}};
+constexpr Argument kArguments[] = {{"NAME", "a model of the catalogue; plm models lists them"}};
 
-Result<int> run(Invocation& call) {
-  if (call.arguments.empty()) {
-    return fail(ErrorKind::usage, "no model named; plm models lists those that can be fetched");
-  }
-  return fetch_model(call.argument(0));
-}
+Result<int> run(Invocation& call) { return fetch_model(call.argument(0)); }
 
 }  // namespace
 

@@ -5,18 +5,23 @@
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/model_store.h"
 #include "format/gguf.h"
 
 namespace plm {
 namespace {
 
 constexpr Parameter kFlags[] = {
-    {.name = "json", .summary = "as JSON", .type = ParameterType::boolean, .tag = Tag::pipe},
-    {.name = "all", .summary = "arrays in full", .type = ParameterType::boolean, .tag = Tag::pipe},
+    {.name = "json",
+     .summary = "one JSON object, with nothing cut short",
+     .type = ParameterType::boolean,
+     .tag = Tag::pipe},
+    {.name = "all", .summary = "long texts and arrays in full", .type = ParameterType::boolean, .tag = Tag::pipe},
+    kModelFlag,
 };
-constexpr auto kParameters = joined(kFlags, kModelFlag);
-constexpr Argument kArguments[] = {{"FILE", "path of a GGUF file, or the name of a fetched model", false}};
+constexpr Argument kArguments[] = {kModelArgument};
 constexpr std::size_t kShownElements = 6;
+constexpr std::size_t kShownBytes = 40;
 
 Json scalar_json(const MetaValue& value) {
   if (const auto text = value.as_string()) return std::string(*text);
@@ -72,10 +77,10 @@ Totals sum_of(const std::map<std::string, Totals>& totals) {
   return sum;
 }
 
-Json as_json(const GgufFile& file, std::size_t most_elements) {
+Json as_json(const GgufFile& file) {
   Json metadata = Json::object();
   for (const MetaEntry& entry : file.metadata()) {
-    metadata[std::string(entry.key)] = value_json(entry.value, most_elements);
+    metadata[std::string(entry.key)] = value_json(entry.value, 0);
   }
   Json tensors = Json::array();
   for (const TensorEntry& tensor : file.tensors()) {
@@ -88,44 +93,57 @@ Json as_json(const GgufFile& file, std::size_t most_elements) {
     types[name] = {{"tensors", total.tensors}, {"parameters", total.numbers}, {"bytes", total.bytes}};
   }
   const Totals sum = sum_of(totals);
-  return {{"file", file.path()},        {"version", file.parts().front().version},
-          {"parameters", sum.numbers},  {"tensor_bytes", sum.bytes},
-          {"storage_types", types},     {"metadata", metadata},
-          {"tensors", tensors},         {"warnings", std::vector<std::string>(file.warnings().begin(), file.warnings().end())}};
+  return {{"file", file.path()},
+          {"version", file.parts().front().version},
+          {"parameters", sum.numbers},
+          {"tensor_bytes", sum.bytes},
+          {"storage_types", types},
+          {"metadata", metadata},
+          {"tensors", tensors},
+          {"warnings", std::vector<std::string>(file.warnings().begin(), file.warnings().end())}};
 }
 
-std::string as_text(const GgufFile& file, std::size_t most_elements) {
+// 1234567 as 1,234,567.
+std::string grouped(std::uint64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string metadata_line(const MetaEntry& entry, bool whole) {
+  const std::string value = json_text(value_json(entry.value, whole ? 0 : kShownElements));
+  const std::string shown = printable(value, whole ? value.size() * 8 : kShownBytes);
+  const std::string count = entry.value.is_array() ? fmt::format(" ({} in all)", entry.value.count()) : "";
+  return fmt::format("  {:<38} {}{}\n", printable(entry.key), shown, count);
+}
+
+std::string as_text(const GgufFile& file, bool whole) {
   const auto totals = totals_by_type(file);
   const Totals sum = sum_of(totals);
-  std::string text = fmt::format("{}: GGUF version {}, {} parameters, {} tensors, {:.1f} MiB of weights\n\n",
-                                 printable(file.path()), file.parts().front().version, sum.numbers, sum.tensors,
-                                 static_cast<double>(sum.bytes) / (1 << 20));
-  text += "storage\n";
+  std::string text = fmt::format("{}\nGGUF version {}, {} parameters in {} tensors, {:.1f} MiB of weights\n",
+                                 printable(file.path()), file.parts().front().version, grouped(sum.numbers),
+                                 sum.tensors, static_cast<double>(sum.bytes) / (1 << 20));
+  text += fmt::format("\nstorage{:>11}{:>19}{:>19}\n", "tensors", "parameters", "bytes");
   for (const auto& [name, total] : totals) {
-    text += fmt::format("  {:<8}{:>6} tensors {:>14} parameters {:>12} bytes\n", name, total.tensors, total.numbers,
-                        total.bytes);
+    text +=
+        fmt::format("  {:<8}{:>8}{:>19}{:>19}\n", name, total.tensors, grouped(total.numbers), grouped(total.bytes));
   }
   text += "\nmetadata\n";
-  for (const MetaEntry& entry : file.metadata()) {
-    const std::string value = json_text(value_json(entry.value, most_elements));
-    const std::string count = entry.value.is_array() ? fmt::format("  ({} in all)", entry.value.count()) : "";
-    text += fmt::format("  {:<42} {}{}\n", printable(entry.key), printable(value, most_elements == 0 ? ~0U : 120), count);
-  }
+  for (const MetaEntry& entry : file.metadata()) text += metadata_line(entry, whole);
   text += "\ntensors\n";
   for (const TensorEntry& tensor : file.tensors()) {
-    text += fmt::format("  {:<36} {:<6} [{}]\n", printable(tensor.name), tensor.type->name,
+    text += fmt::format("  {:<38} {:<6} [{}]\n", printable(tensor.name), tensor.type->name,
                         fmt::join(tensor.shape(), ", "));
   }
   return text;
 }
 
 Result<int> run(Invocation& call) {
-  PLM_TRY_ASSIGN(const std::string path, model_path(call));
+  PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
   PLM_TRY_ASSIGN(const auto file, GgufFile::open(path));
   for (const std::string& sentence : file->warnings()) call.terminal.warning(sentence);
-  const std::size_t most_elements = call.settings.boolean("all") ? 0 : kShownElements;
-  call.terminal.data(call.settings.boolean("json") ? json_text(as_json(*file, most_elements)) + "\n"
-                                                   : as_text(*file, most_elements));
+  const bool as_one_object = call.settings.boolean("json");
+  call.terminal.data(as_one_object ? json_text(as_json(*file)) + "\n" : as_text(*file, call.settings.boolean("all")));
   return 0;
 }
 
@@ -135,7 +153,7 @@ extern constinit const Command command_inspect = {
     .head = {.name = "inspect",
              .summary = "shows what a model file says: metadata, tensors, storage",
              .source = "GGUF specification",
-             .parameters = kParameters},
+             .parameters = kFlags},
     .arguments = kArguments,
     .run = run,
 };

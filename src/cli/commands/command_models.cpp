@@ -11,10 +11,10 @@ namespace plm {
 namespace {
 
 constexpr Parameter kFlags[] = {
-    {.name = "json", .summary = "as JSON", .type = ParameterType::boolean, .tag = Tag::pipe},
+    {.name = "json", .summary = "one JSON array", .type = ParameterType::boolean, .tag = Tag::pipe},
 };
 constexpr Argument kArguments[] = {
-    {"ACTION", "list (the default), where or remove", false},
+    {"ACTION", "list (the default), where or remove", false, "list, where, remove"},
     {"NAME", "the model, for where and remove", false},
 };
 
@@ -54,10 +54,6 @@ Result<FetchedModel> fetched_model(const std::string& name) {
 Result<int> run(Invocation& call) {
   const std::string action = call.arguments.empty() ? "list" : call.argument(0);
   if (action == "list") return list(call);
-  if (action != "where" && action != "remove") {
-    return fail(ErrorKind::usage, "plm models: \"{}\" is not an action; expected list, where or remove",
-                printable(action, 80));
-  }
   if (call.argument(1).empty()) return fail(ErrorKind::usage, "plm models {}: no model named", action);
   PLM_TRY_ASSIGN(const FetchedModel model, fetched_model(call.argument(1)));
   if (action == "where") {

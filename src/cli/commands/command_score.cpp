@@ -4,23 +4,32 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
+#include "cli/model_store.h"
 #include "engine/score.h"
 
 namespace plm {
 namespace {
 
 constexpr Parameter kFlags[] = {
-    {.name = "ids", .summary = "the text as token ids: 1,2,3", .type = ParameterType::text, .unit = "IDS",
+    {.name = "ids",
+     .summary = "the text as token ids: 1,2,3",
+     .type = ParameterType::text,
+     .unit = "IDS",
      .tag = Tag::pipe},
-    {.name = "top", .summary = "likeliest next tokens to show after each token", .type = ParameterType::integer,
-     .standard = std::int64_t{0}, .min = 0, .max = 1000, .tag = Tag::pipe},
-    {.name = "no_bos", .summary = "without the tokens that the model expects around a text",
-     .type = ParameterType::boolean, .tag = Tag::pipe},
-    {.name = "json", .summary = "as JSON", .type = ParameterType::boolean, .tag = Tag::pipe},
+    {.name = "top",
+     .summary = "show this many of the likeliest tokens after each token",
+     .type = ParameterType::integer,
+     .standard = std::int64_t{0},
+     .min = 0,
+     .max = 1000,
+     .tag = Tag::pipe},
+    {.name = "no_bos",
+     .summary = "without the tokens that the model expects around a text",
+     .type = ParameterType::boolean,
+     .tag = Tag::pipe},
+    {.name = "json", .summary = "one JSON object instead of a table", .type = ParameterType::boolean, .tag = Tag::pipe},
 };
-constexpr auto kParameters = joined(kFlags, kEngineFlags, kModelFlag);
-constexpr Argument kArguments[] = {kModelArgument,
-                                   {"FILE", "the text; not given or -: standard input", false}};
+constexpr Argument kArguments[] = {kModelArgument, {"FILE", "the text; not given or -: standard input", false}};
 
 Json position_json(const ScoredPosition& position) {
   Json top = Json::array();
@@ -37,27 +46,31 @@ std::string position_line(const Vocabulary& vocabulary, const ScoredPosition& po
   const auto piece = [&](TokenId id) {
     return printable(detokenize(vocabulary, std::span(&id, 1), {.show_special = true}), 40);
   };
-  std::string line = fmt::format("{:>7}  {:<24}{}", position.id, piece(position.id),
-                                 position.log_probability.has_value() ? fmt::format("{:>10.4f}", *position.log_probability)
-                                                                      : std::string(10, ' '));
+  std::string line =
+      fmt::format("{:>7}  {:<24}{}", position.id, piece(position.id),
+                  position.log_probability.has_value() ? fmt::format("{:>10.4f}", *position.log_probability)
+                                                       : std::string(10, ' '));
   for (const TokenLogProbability& token : position.top) {
     line += fmt::format("  {} {:.3f}", piece(token.id), token.log_probability);
   }
   return line + "\n";
 }
 
-Result<int> run(Invocation& call) {
+Result<std::vector<TokenId>> ids_to_score(const Invocation& call, const Tokenizer& tokenizer) {
   const Settings& settings = call.settings;
-  PLM_TRY_ASSIGN(const std::string path, model_path(call));
-  PLM_TRY_ASSIGN(const auto engine, load_engine(call, path, 1));
-  std::vector<TokenId> ids;
-  if (settings.was_given("ids")) {
-    PLM_TRY_ASSIGN(ids, parse_ids(settings.text("ids")));
-  } else {
-    PLM_TRY_ASSIGN(const std::string text, read_text(call.arguments.empty() ? "-" : call.argument(0)));
-    PLM_TRY_ASSIGN(ids, engine->tokenizer().encode(text, {.add_special = !settings.boolean("no_bos")}));
+  if (settings.was_given("ids")) return parse_ids(settings.text("ids"));
+  PLM_TRY_ASSIGN(const std::string text, read_text(call.arguments.size() > 1 ? call.argument(1) : "-"));
+  return tokenizer.encode(text, {.add_special = !settings.boolean("no_bos")});
+}
+
+Result<int> run(Invocation& call) {
+  if (call.settings.was_given("ids") && call.arguments.size() > 1) {
+    return fail(ErrorKind::usage, "two texts to score; give FILE or --ids, not both");
   }
-  const bool as_json = settings.boolean("json");
+  PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
+  PLM_TRY_ASSIGN(const auto engine, load_engine(call, path, 1));
+  PLM_TRY_ASSIGN(const std::vector<TokenId> ids, ids_to_score(call, engine->tokenizer()));
+  const bool as_json = call.settings.boolean("json");
   Json positions = Json::array();
   std::size_t done = 0;
   const auto on_position = [&](const ScoredPosition& position) {
@@ -68,8 +81,10 @@ Result<int> run(Invocation& call) {
       call.terminal.data(position_line(engine->vocabulary(), position));
     }
   };
-  const auto top = static_cast<std::size_t>(settings.integer("top"));
-  PLM_TRY_ASSIGN(const Score result, score(*engine, ids, top, on_position, was_interrupted));
+  const auto top = static_cast<std::size_t>(call.settings.integer("top"));
+  stop_between_batches();
+  const auto is_over = [&] { return was_interrupted() || call.terminal.failure().has_value(); };
+  PLM_TRY_ASSIGN(const Score result, score(*engine, ids, top, on_position, is_over));
   call.terminal.clear_progress();
   if (as_json) {
     const Json object = {{"perplexity", result.perplexity()},
@@ -91,8 +106,9 @@ extern constinit const Command command_score = {
              .aliases = "perplexity",
              .summary = "tells how probable a text is under the model, token by token",
              .source = "datasheet, log-probabilities",
-             .parameters = kParameters},
+             .parameters = kFlags},
     .arguments = kArguments,
+    .runs_model = true,
     .run = run,
 };
 

@@ -1,8 +1,8 @@
 // plm signature: one number for the behaviour of the whole program (DESIGN section 9).
 //
-// It hashes tokens and rounded logits of the small model that ships, through every decoder and every sampler, on the plain
-// kernels, whose bits are the same on every machine. A commit that changes it says so and why.
-// Tested by tests/cli/test_plm.py against tests/golden/signature.txt.
+// It hashes tokens and rounded logits of the small model that ships, through every decoder and every sampler, on the
+// plain kernels, whose bits are the same on every machine. A commit that changes it says so and why. Tested by
+// tests/cli/test_plm.py against tests/golden/signature.txt.
 #include <cmath>
 #include <filesystem>
 
@@ -17,8 +17,11 @@ namespace plm {
 namespace {
 
 constexpr Parameter kFlags[] = {
-    {.name = "models", .summary = "folder of the models that ship; not given: found beside the program",
-     .type = ParameterType::text, .unit = "FOLDER", .tag = Tag::model},
+    {.name = "models",
+     .summary = "folder of the models that ship; not given: found beside the program",
+     .type = ParameterType::text,
+     .unit = "FOLDER",
+     .tag = Tag::model},
     {.name = "verbose", .summary = "also one line per run", .type = ParameterType::boolean, .tag = Tag::pipe},
 };
 constexpr std::string_view kModelName = "twin-ar.gguf";
@@ -97,7 +100,8 @@ struct SignatureRun {
 
 Result<int> run(Invocation& call) {
   PLM_TRY_ASSIGN(const std::string path, find_model(call.settings));
-  PLM_TRY_ASSIGN(const auto engine, Engine::load(path, make_cpu_device({.kernels = KernelChoice::reference})));
+  PLM_TRY_ASSIGN(const auto engine,
+                 Engine::load(path, make_cpu_device({.threads = 1, .kernels = KernelChoice::reference})));
   Fingerprint fingerprint;
   SignatureRun signature{*engine, fingerprint, call.settings.boolean("verbose") ? &call.terminal : nullptr};
   for (const std::string_view prompt : kPrompts) {

@@ -3,27 +3,40 @@
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/model_store.h"
 
 namespace plm {
 namespace {
 
 constexpr Parameter kFlags[] = {
-    {.name = "prompt", .aliases = "p", .summary = "the text; not given: standard input", .type = ParameterType::text,
+    {.name = "prompt",
+     .aliases = "p",
+     .summary = "the text; not given: standard input",
+     .type = ParameterType::text,
      .tag = Tag::pipe},
-    {.name = "file", .aliases = "f", .summary = "file that holds the text; - is standard input",
-     .type = ParameterType::text, .unit = "FILE", .tag = Tag::pipe},
-    {.name = "no_bos", .summary = "without the tokens that the model expects around a text",
-     .type = ParameterType::boolean, .tag = Tag::pipe},
-    {.name = "special", .aliases = "sp", .summary = "special tokens spelled in the text become those tokens",
-     .type = ParameterType::boolean, .tag = Tag::pipe},
-    {.name = "json", .summary = "as JSON", .type = ParameterType::boolean, .tag = Tag::pipe},
+    {.name = "file",
+     .aliases = "f",
+     .summary = "file that holds the text; - is standard input",
+     .type = ParameterType::text,
+     .unit = "FILE",
+     .tag = Tag::pipe},
+    {.name = "no_bos",
+     .summary = "without the tokens that the model expects around a text",
+     .type = ParameterType::boolean,
+     .tag = Tag::pipe},
+    {.name = "special",
+     .aliases = "sp",
+     .summary = "special tokens spelled in the text become those tokens",
+     .type = ParameterType::boolean,
+     .tag = Tag::pipe},
+    {.name = "json", .summary = "one JSON object instead of a table", .type = ParameterType::boolean, .tag = Tag::pipe},
+    kModelFlag,
 };
-constexpr auto kParameters = joined(kFlags, kModelFlag);
 constexpr Argument kArguments[] = {kModelArgument};
 
 Result<int> run(Invocation& call) {
   const Settings& settings = call.settings;
-  PLM_TRY_ASSIGN(const std::string path, model_path(call));
+  PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
   PLM_TRY_ASSIGN(const auto file, GgufFile::open(path));
   PLM_TRY_ASSIGN(const auto tokenizer, Tokenizer::load(file));
   for (const std::string& sentence : tokenizer->warnings()) call.terminal.warning(sentence);
@@ -53,7 +66,7 @@ extern constinit const Command command_tokenize = {
     .head = {.name = "tokenize",
              .summary = "shows a text as the tokens that the model sees",
              .source = "datasheet, tokeniser",
-             .parameters = kParameters},
+             .parameters = kFlags},
     .arguments = kArguments,
     .run = run,
 };

@@ -1,6 +1,6 @@
-// One token after another: a pass over what is new, a draw from the last row, a commit; the canvas keeps exactly one open
-// cell at its end. Source: datasheet, causal decoding.
-// Tested by tests/decode/test_decoder_autoregressive.cpp and the golden trajectories in tests/engine/.
+// One token after another: a pass over what is new, a draw from the last row, a commit; the canvas keeps exactly one
+// open cell at its end. Source: datasheet, causal decoding. Tested by tests/decode/test_decoder_autoregressive.cpp and
+// the golden trajectories in tests/engine/.
 #include <algorithm>
 
 #include "decode/decoder.h"
@@ -36,6 +36,7 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   DecodeOutcome outcome;
   Candidates workspace;
   const std::vector<TokenId> prompt = job.canvas.tokens();
+  PLM_CHECK(session.state_length() < prompt.size());  // one row at least must be computed to draw from
   std::vector<TokenId> unseen(prompt.begin() + static_cast<std::ptrdiff_t>(session.state_length()), prompt.end());
   const YieldKind kind = job.chain.is_greedy() ? YieldKind::statistics : YieldKind::logits;
   if (job.max_tokens == 0) outcome.reason = FinishReason::length;
@@ -55,7 +56,10 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
     const Result<Selection> chosen = choose(job, *answer, position, workspace);
     if (!chosen.has_value()) co_return tl::unexpected<Error>(chosen.error());
     job.canvas.commit(cell, chosen->id);
-    session.emit({.kind = EventKind::committed, .cell = cell, .token = chosen->id, .position = position,
+    session.emit({.kind = EventKind::committed,
+                  .cell = cell,
+                  .token = chosen->id,
+                  .position = position,
                   .probability = chosen->probability});
 
     if (std::find(job.end_tokens.begin(), job.end_tokens.end(), chosen->id) != job.end_tokens.end()) {

@@ -79,14 +79,14 @@ Product make_product(const LinearWork& work) {
 
 constexpr std::size_t kFewRows = 3;
 
-/// Panels p ... p + Panels - 1 for rows first_row ... first_row + Rows - 1.
+/// Panels p ... p + Panels - 1 for all rows, of which there are `Rows`.
 template <class Reader, std::size_t Rows, std::size_t Panels>
-HWY_INLINE void multiply_few(const Product& product, std::size_t p, std::size_t first_row) {
+HWY_INLINE void multiply_few(const Product& product, std::size_t p) {
   const FloatTag d;
   constexpr std::size_t kWidth = Panels * kVectors;
   HWY_ALIGN float sums[Rows][Panels * kPanelOutputs] = {};
   for (std::size_t part = 0; part < product.parts(); ++part) {
-    const InputRows in = product.inputs(first_row, part);
+    const InputRows in = product.inputs(0, part);
     Reader readers[kWidth];
     Floatv partial[Rows][kWidth];
     PLM_UNROLL
@@ -95,16 +95,21 @@ HWY_INLINE void multiply_few(const Product& product, std::size_t p, std::size_t 
       PLM_UNROLL
       for (std::size_t r = 0; r < Rows; ++r) partial[r][v] = hn::Zero(d);
     }
+    PLM_KEEP_LOOP
     for (std::size_t q = 0; q < kPanelPart / 4; ++q) {
+      decltype(readers[0].quad(0)) quads[kWidth];
       PLM_UNROLL
-      for (std::size_t v = 0; v < kWidth; ++v) {
-        Floatv w[4];
-        readers[v].quad(q, w);
+      for (std::size_t v = 0; v < kWidth; ++v) quads[v] = readers[v].quad(q);
+      PLM_UNROLL
+      for (std::size_t k = 0; k < 4; ++k) {
         PLM_UNROLL
-        for (std::size_t r = 0; r < Rows; ++r) {
-          const float* x = in.data + r * in.stride + 4 * q;
+        for (std::size_t v = 0; v < kWidth; ++v) {
+          const Floatv w = readers[v].weight(quads[v], k);
           PLM_UNROLL
-          for (std::size_t k = 0; k < 4; ++k) partial[r][v] = hn::MulAdd(w[k], hn::Set(d, x[k]), partial[r][v]);
+          for (std::size_t r = 0; r < Rows; ++r) {
+            const Floatv x = hn::Set(d, in.data[r * in.stride + 4 * q + k]);
+            partial[r][v] = hn::MulAdd(w, x, partial[r][v]);
+          }
         }
       }
     }
@@ -118,15 +123,16 @@ HWY_INLINE void multiply_few(const Product& product, std::size_t p, std::size_t 
     }
   }
   for (std::size_t r = 0; r < Rows; ++r) {
-    for (std::size_t i = 0; i < Panels; ++i) product.finish(p + i, first_row + r, sums[r] + i * kPanelOutputs);
+    for (std::size_t i = 0; i < Panels; ++i) product.finish(p + i, r, sums[r] + i * kPanelOutputs);
   }
 }
 
 template <class Reader, std::size_t Rows>
 void multiply_few_rows(const Product& product, Share panels) {
+  constexpr std::size_t kPanels = kVectors <= 2 ? 2 : 1;  // at a time
   std::size_t p = panels.begin;
-  for (; p + 2 <= panels.end; p += 2) multiply_few<Reader, Rows, 2>(product, p, 0);
-  if (p < panels.end) multiply_few<Reader, Rows, 1>(product, p, 0);
+  for (; p + kPanels <= panels.end; p += kPanels) multiply_few<Reader, Rows, kPanels>(product, p);
+  for (; p < panels.end; ++p) multiply_few<Reader, Rows, 1>(product, p);
 }
 
 // ---- Many rows
@@ -138,14 +144,17 @@ constexpr std::size_t kRangeParts = 8;                                      // p
 template <class Reader>
 void unpack_parts(const std::byte* panel, std::size_t first, std::size_t count, float* weights) {
   for (std::size_t part = 0; part < count; ++part) {
+    PLM_KEEP_LOOP
     for (std::size_t v = 0; v < kVectors; ++v) {
       const Reader reader(PanelPlace{panel, first + part, v * kLanes});
       float* to = weights + part * kPanelPart * kPanelOutputs + v * kLanes;
+      PLM_KEEP_LOOP
       for (std::size_t q = 0; q < kPanelPart / 4; ++q) {
-        Floatv w[4];
-        reader.quad(q, w);
+        const auto quad = reader.quad(q);
         PLM_UNROLL
-        for (std::size_t k = 0; k < 4; ++k) hn::Store(w[k], FloatTag(), to + (4 * q + k) * kPanelOutputs);
+        for (std::size_t k = 0; k < 4; ++k) {
+          hn::Store(reader.weight(quad, k), FloatTag(), to + (4 * q + k) * kPanelOutputs);
+        }
       }
     }
   }
@@ -162,6 +171,7 @@ void multiply_tile(const float* weights, std::size_t parts, InputRows in, float*
       PLM_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) partial[r][v] = hn::Zero(d);
     }
+    PLM_KEEP_LOOP
     for (std::size_t k = part * kPanelPart; k < (part + 1) * kPanelPart; ++k) {
       Floatv w[kVectors];
       PLM_UNROLL

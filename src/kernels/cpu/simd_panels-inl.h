@@ -1,7 +1,8 @@
 // Reading panels (kernels/cpu/panel.h): one reader per storage type, constructed for one partial sum of 32 inputs and
-// one vector of output rows. quad(q, w) gives the weights of inputs 4q ... 4q + 3, each a vector whose lanes are output
-// rows, bit for bit as the type's `unpack` has them. Offsets in bytes follow the order of the fields in panel.cpp.
-// Tested by tests/kernels/cpu/test_panel.cpp.
+// one vector of output rows. `quad(q)` fetches what holds inputs 4q ... 4q + 3, and `weight(quad, k)` gives the weights
+// of input 4q + k, a vector whose lanes are output rows, bit for bit as the type's `unpack` has them. k must be a
+// constant once loops are unrolled. Offsets in bytes follow the order of the fields in panel.cpp. Tested by
+// tests/kernels/cpu/test_panel.cpp.
 #if defined(PLM_KERNELS_CPU_SIMD_PANELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLM_KERNELS_CPU_SIMD_PANELS_INL_H_
 #undef PLM_KERNELS_CPU_SIMD_PANELS_INL_H_
@@ -28,43 +29,44 @@ inline constexpr std::size_t kItem8 = kPanelOutputs;
 inline constexpr std::size_t kItem16 = 2 * kPanelOutputs;
 inline constexpr std::size_t kItem32 = 4 * kPanelOutputs;
 
-// The four levels of four bits in the lower halves of the bytes of `word`.
-HWY_INLINE void nibbles(Uint32v word, Floatv (&levels)[4]) {
-  const Uint32v mask = hn::Set(Uint32Tag(), 15);
-  levels[0] = to_float(hn::And(word, mask));
-  levels[1] = to_float(hn::And(hn::ShiftRight<8>(word), mask));
-  levels[2] = to_float(hn::And(hn::ShiftRight<16>(word), mask));
-  levels[3] = to_float(hn::And(hn::ShiftRight<24>(word), mask));
+/// Byte k of every word, with the bytes above it.
+HWY_INLINE Uint32v from_byte(Uint32v words, std::size_t k) {
+  switch (k) {
+    case 0: return words;
+    case 1: return hn::ShiftRight<8>(words);
+    case 2: return hn::ShiftRight<16>(words);
+    default: return hn::ShiftRight<24>(words);
+  }
+}
+
+/// The lowest `bits` bits of byte k of every word.
+HWY_INLINE Floatv level_of(Uint32v words, std::size_t k, int bits) {
+  const std::uint32_t mask = (1U << bits) - 1;
+  return to_float(hn::And(from_byte(words, k), hn::Set(Uint32Tag(), mask)));
 }
 
 struct F32Reader {
   const std::byte* numbers;
   F32Reader() = default;
   explicit HWY_INLINE F32Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem32 + 4 * at.lane) {}
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    PLM_UNROLL
-    for (std::size_t b = 0; b < 4; ++b) w[b] = load_f32(numbers + (4 * q + b) * kItem32);
-  }
+  HWY_INLINE const std::byte* quad(std::size_t q) const { return numbers + 4 * q * kItem32; }
+  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const { return load_f32(quad + k * kItem32); }
 };
 
 struct F16Reader {
   const std::byte* numbers;
   F16Reader() = default;
   explicit HWY_INLINE F16Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem16 + 2 * at.lane) {}
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    PLM_UNROLL
-    for (std::size_t b = 0; b < 4; ++b) w[b] = load_f16(numbers + (4 * q + b) * kItem16);
-  }
+  HWY_INLINE const std::byte* quad(std::size_t q) const { return numbers + 4 * q * kItem16; }
+  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const { return load_f16(quad + k * kItem16); }
 };
 
 struct Bf16Reader {
   const std::byte* numbers;
   Bf16Reader() = default;
   explicit HWY_INLINE Bf16Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem16 + 2 * at.lane) {}
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    PLM_UNROLL
-    for (std::size_t b = 0; b < 4; ++b) w[b] = load_bf16(numbers + (4 * q + b) * kItem16);
-  }
+  HWY_INLINE const std::byte* quad(std::size_t q) const { return numbers + 4 * q * kItem16; }
+  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const { return load_bf16(quad + k * kItem16); }
 };
 
 /// Word j holds inputs 4j ... 4j + 3 in the lower halves of its bytes and those 16 further on in the upper halves.
@@ -77,11 +79,11 @@ struct Q4_0Reader {
     scale = load_f16(block + 2 * at.lane);
     words = block + kItem16 + 4 * at.lane;
   }
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    const Uint32v word = load_u32(words + q % 4 * kItem32);
-    nibbles(hn::ShiftRightSame(word, static_cast<int>(q / 4 * 4)), w);
-    PLM_UNROLL
-    for (Floatv& x : w) x = hn::Mul(hn::Sub(x, hn::Set(FloatTag(), 8.0F)), scale);
+  HWY_INLINE Uint32v quad(std::size_t q) const {
+    return hn::ShiftRightSame(load_u32(words + q % 4 * kItem32), static_cast<int>(q / 4 * 4));
+  }
+  HWY_INLINE Floatv weight(Uint32v quad, std::size_t k) const {
+    return hn::Mul(hn::Sub(level_of(quad, k, 4), hn::Set(FloatTag(), 8.0F)), scale);
   }
 };
 
@@ -96,11 +98,11 @@ struct Q4_1Reader {
     minimum = load_f16(block + kItem16 + 2 * at.lane);
     words = block + 2 * kItem16 + 4 * at.lane;
   }
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    const Uint32v word = load_u32(words + q % 4 * kItem32);
-    nibbles(hn::ShiftRightSame(word, static_cast<int>(q / 4 * 4)), w);
-    PLM_UNROLL
-    for (Floatv& x : w) x = hn::Add(hn::Mul(x, scale), minimum);
+  HWY_INLINE Uint32v quad(std::size_t q) const {
+    return hn::ShiftRightSame(load_u32(words + q % 4 * kItem32), static_cast<int>(q / 4 * 4));
+  }
+  HWY_INLINE Floatv weight(Uint32v quad, std::size_t k) const {
+    return hn::Add(hn::Mul(level_of(quad, k, 4), scale), minimum);
   }
 };
 
@@ -113,11 +115,9 @@ struct Q8_0Reader {
     scale = load_f16(block + 2 * at.lane);
     levels = block + kItem16 + at.lane;
   }
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    PLM_UNROLL
-    for (std::size_t b = 0; b < 4; ++b) {
-      w[b] = hn::Mul(hn::ConvertTo(FloatTag(), load_i8(levels + (4 * q + b) * kItem8)), scale);
-    }
+  HWY_INLINE const std::byte* quad(std::size_t q) const { return levels + 4 * q * kItem8; }
+  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const {
+    return hn::Mul(hn::ConvertTo(FloatTag(), load_i8(quad + k * kItem8)), scale);
   }
 };
 
@@ -150,10 +150,9 @@ struct Q4KReader {
     words = block + 2 * kItem16 + 12 * kItem8 + group / 2 * 8 * kItem32 + 4 * at.lane;
     shift = static_cast<int>(group % 2 * 4);
   }
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    nibbles(hn::ShiftRightSame(load_u32(words + q * kItem32), shift), w);
-    PLM_UNROLL
-    for (Floatv& x : w) x = hn::Sub(hn::Mul(scale, x), offset);
+  HWY_INLINE Uint32v quad(std::size_t q) const { return hn::ShiftRightSame(load_u32(words + q * kItem32), shift); }
+  HWY_INLINE Floatv weight(Uint32v quad, std::size_t k) const {
+    return hn::Sub(hn::Mul(scale, level_of(quad, k, 4)), offset);
   }
 };
 
@@ -181,19 +180,19 @@ struct Q6KReader {
       scales[i] = hn::Mul(unit, hn::ConvertTo(FloatTag(), load_i8(fields + i * kItem8)));
     }
   }
-  HWY_INLINE void quad(std::size_t q, Floatv (&w)[4]) const {
-    const Uint32Tag d;
-    const Uint32v four =
-        hn::And(hn::ShiftRightSame(load_u32(lower + q * kItem32), lower_shift), hn::Set(d, 0x0f0f0f0f));
-    const Uint32v two = hn::And(hn::ShiftRightSame(load_u32(upper + q * kItem32), upper_shift), hn::Set(d, 0x03030303));
-    const Uint32v six = hn::Or(four, hn::ShiftLeft<4>(two));
-    const Uint32v mask = hn::Set(d, 63);
-    w[0] = to_float(hn::And(six, mask));
-    w[1] = to_float(hn::And(hn::ShiftRight<8>(six), mask));
-    w[2] = to_float(hn::And(hn::ShiftRight<16>(six), mask));
-    w[3] = to_float(hn::ShiftRight<24>(six));
-    PLM_UNROLL
-    for (Floatv& x : w) x = hn::Mul(scales[q / 4], hn::Sub(x, hn::Set(FloatTag(), 32.0F)));
+  struct Quad {
+    Uint32v levels;
+    Floatv scale;
+  };
+  HWY_INLINE Quad quad(std::size_t q) const {
+    const Uint32v four = hn::ShiftRightSame(load_u32(lower + q * kItem32), lower_shift);
+    const Uint32v two = hn::ShiftRightSame(load_u32(upper + q * kItem32), upper_shift);
+    const Uint32v six = hn::Or(hn::And(four, hn::Set(Uint32Tag(), 0x0f0f0f0f)),
+                               hn::ShiftLeft<4>(hn::And(two, hn::Set(Uint32Tag(), 0x03030303))));
+    return {six, q < 4 ? scales[0] : scales[1]};
+  }
+  HWY_INLINE Floatv weight(const Quad& quad, std::size_t k) const {
+    return hn::Mul(quad.scale, hn::Sub(level_of(quad.levels, k, 6), hn::Set(FloatTag(), 32.0F)));
   }
 };
 

@@ -21,8 +21,9 @@ namespace plm {
 HWY_EXPORT(target_name);
 
 KernelTable simd_kernels() {
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   KernelTable table = reference_kernels();
+  if ((hwy::SupportedTargets() & HWY_TARGETS) == 0) return table;
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   table.name = HWY_DYNAMIC_DISPATCH(target_name)();
   table.panels = true;
   set_simd_linear(table);

@@ -17,6 +17,8 @@
 #ifndef PLM_UNROLL
 /// Before a short loop over an array of vectors: the loop must disappear, or the array lives in memory.
 #define PLM_UNROLL _Pragma("GCC unroll 16")
+/// Before the loop around such loops: unrolled as well, it would only cost time to compile and room in the caches.
+#define PLM_KEEP_LOOP _Pragma("GCC unroll 1")
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -77,9 +77,10 @@ Result<LlamaConfig> read_config(ModelFile& file) {
                           file.path(), window));
   }
   // The embedding says how many tokens there are; vocab_size, when stated, must agree.
-  const TensorEntry* table = file.gguf().find_tensor("token_embd.weight");
-  config.shape.vocab_size = table == nullptr ? 0 : table->dims[1];
-  PLM_TRY(file.integer_or("vocab_size", config.shape.vocab_size, {config.shape.vocab_size, config.shape.vocab_size}));
+  if (const TensorEntry* table = file.gguf().find_tensor("token_embd.weight")) {  // else its loading fails
+    config.shape.vocab_size = table->dims[1];
+    PLM_TRY(file.integer_or("vocab_size", table->dims[1], {table->dims[1], table->dims[1]}));
+  }
   config.shape.parameter_count = file.parameter_count();
   return config;
 }

@@ -20,9 +20,7 @@ struct RmsNorm {
     return norm;
   }
 
-  void operator()(Device& device, const View& in, const View& out) const {
-    device.rms_norm(in, *gain, epsilon, out);
-  }
+  void operator()(Device& device, const View& in, const View& out) const { device.rms_norm(in, *gain, epsilon, out); }
 };
 
 }  // namespace plm

@@ -12,6 +12,7 @@ namespace {
 constexpr double kTwoPi = 6.283185307179586;
 constexpr double kMostScaling = 1e6;
 constexpr double kMostBase = 1e15;
+constexpr float kMostRadians = 1024;  // per position; sines are exact to 2^40 radians and positions stay below 2^30
 }  // namespace
 
 Rope::Rope(std::size_t dimensions, double base) : base_(base), frequencies_(dimensions / 2) {
@@ -28,37 +29,52 @@ Result<Rope> Rope::from_file(ModelFile& file, std::size_t head_dim, std::size_t 
   }
   PLM_TRY_ASSIGN(const double base, file.positive_real_or("rope.freq_base", 10000.0, kMostBase));
   Rope rope(dimensions, base);
-  if (file.has_tensor("rope_freqs.weight")) {
-    const MatrixSize size{.outputs = 1, .inputs = dimensions / 2};
-    PLM_TRY_ASSIGN(const ModelFile::Tensor found, file.tensor("rope_freqs.weight", size));
-    std::vector<float> divisors(size.inputs);
-    found.type->unpack(found.entry->bytes.data(), divisors.data(), divisors.size() / found.type->block_size);
-    if (!std::all_of(divisors.begin(), divisors.end(), [](float d) { return d > 0 && std::isfinite(d); })) {
-      return fail(ErrorKind::bad_input, "{}: tensor rope_freqs.weight: divisors must be finite and above 0",
-                  file.path());
-    }
-    rope.scale_by_divisors(divisors);
+  if (file.has_tensor("rope_freqs.weight")) PLM_TRY(rope.read_divisors(file));
+  PLM_TRY(rope.read_scaling(file, trained_context));
+  const float fastest = *std::max_element(rope.frequencies_.begin(), rope.frequencies_.end());
+  const bool is_sane = std::all_of(rope.frequencies_.begin(), rope.frequencies_.end(),
+                                   [](float frequency) { return frequency <= kMostRadians; });  // false for NaN
+  if (!is_sane) {
+    return fail(ErrorKind::bad_input,
+                "{}: rope.freq_base, rope.scaling and rope_freqs.weight: turn a pair by {} radians per position, "
+                "expected at most {}",
+                file.path(), fastest, kMostRadians);
   }
+  return rope;
+}
+
+Result<void> Rope::read_divisors(ModelFile& file) {
+  const MatrixSize size{.outputs = 1, .inputs = frequencies_.size()};
+  PLM_TRY_ASSIGN(const ModelFile::Tensor found, file.tensor("rope_freqs.weight", size));
+  std::vector<float> divisors(size.inputs);
+  found.type->unpack(found.entry->bytes.data(), divisors.data(), divisors.size() / found.type->block_size);
+  if (!std::all_of(divisors.begin(), divisors.end(), [](float d) { return d > 0 && std::isfinite(d); })) {
+    return fail(ErrorKind::bad_input, "{}: tensor rope_freqs.weight: divisors must be finite and above 0", file.path());
+  }
+  scale_by_divisors(divisors);
+  return {};
+}
+
+Result<void> Rope::read_scaling(const ModelFile& file, std::size_t trained_context) {
   PLM_TRY_ASSIGN(const std::string kind, file.text_or("rope.scaling.type", "none"));
-  if (kind == "none") return rope;
+  if (kind == "none") return {};
+  if (kind != "linear" && kind != "yarn") {
+    return file.key_error("rope.scaling.type", "\"" + printable(kind, 80) + "\"", "none, linear or yarn");
+  }
+  PLM_TRY_ASSIGN(const double factor, file.positive_real("rope.scaling.factor", kMostScaling));
   if (kind == "linear") {
-    PLM_TRY_ASSIGN(const double factor, file.positive_real("rope.scaling.factor", kMostScaling));
-    rope.scale_linear(factor);
-    return rope;
+    scale_linear(factor);
+    return {};
   }
-  if (kind == "yarn") {
-    Yarn yarn;
-    PLM_TRY_ASSIGN(yarn.factor, file.positive_real("rope.scaling.factor", kMostScaling));
-    PLM_TRY_ASSIGN(const std::size_t original,
-                   file.integer_or("rope.scaling.original_context_length", trained_context, {1, 1U << 30}));
-    yarn.original_context = static_cast<double>(original);
-    PLM_TRY_ASSIGN(yarn.beta_fast, file.positive_real_or("rope.scaling.yarn_beta_fast", 32.0, kMostScaling));
-    PLM_TRY_ASSIGN(yarn.beta_slow, file.positive_real_or("rope.scaling.yarn_beta_slow", 1.0, kMostScaling));
-    PLM_TRY_ASSIGN(yarn.attention_factor, file.positive_real_or("rope.scaling.yarn_attn_factor", 1.0, kMostScaling));
-    rope.scale_yarn(yarn);
-    return rope;
-  }
-  return file.key_error("rope.scaling.type", "\"" + printable(kind, 80) + "\"", "none, linear or yarn");
+  Yarn yarn{.factor = factor};
+  PLM_TRY_ASSIGN(const std::size_t original,
+                 file.integer_or("rope.scaling.original_context_length", trained_context, {1, 1U << 30}));
+  yarn.original_context = static_cast<double>(original);
+  PLM_TRY_ASSIGN(yarn.beta_fast, file.positive_real_or("rope.scaling.yarn_beta_fast", 32.0, kMostScaling));
+  PLM_TRY_ASSIGN(yarn.beta_slow, file.positive_real_or("rope.scaling.yarn_beta_slow", 1.0, kMostScaling));
+  PLM_TRY_ASSIGN(yarn.attention_factor, file.positive_real_or("rope.scaling.yarn_attn_factor", 1.0, kMostScaling));
+  scale_yarn(yarn);
+  return {};
 }
 
 void Rope::scale_linear(double factor) {

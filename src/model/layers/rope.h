@@ -4,8 +4,8 @@
 //   linear  theta_i / factor                                   (position interpolation, arXiv 2306.15595)
 //   llama3  theta_i / divisor_i, the divisors stored in the file as rope_freqs.weight
 //   yarn    a ramp between theta_i and theta_i / factor         (arXiv 2309.00071)
-// Frequencies are rounded to float32 and multiplied by the position in float32, as the models were trained; sine and cosine
-// of that angle are exact to float32. Tested by tests/model/test_rope.cpp.
+// Frequencies are rounded to float32 and multiplied by the position in float32, as the models were trained; sine and
+// cosine of that angle are exact to float32. Tested by tests/model/test_rope.cpp.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,9 @@ class Rope {
   void fill_angles(std::span<const std::uint32_t> positions, std::span<float> angles) const;
 
  private:
+  Result<void> read_divisors(ModelFile& file);
+  Result<void> read_scaling(const ModelFile& file, std::size_t trained_context);
+
   double base_;
   std::vector<float> frequencies_;  // radians per position
   float magnitude_ = 1.0F;          // factor on cosine and sine

@@ -1,0 +1,44 @@
+"""Runs the real `plm` for the tests of this folder. ctest names the binary in PLM_BINARY, the conformance data in
+PLM_SHARED."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("PLM_BINARY", str(ROOT / "build" / "release" / "plm"))
+SHARED = pathlib.Path(os.environ.get("PLM_SHARED", ROOT.parent / "shared"))
+MODEL = str(ROOT / "models" / "twin-ar.gguf")
+TIMEOUT_S = 120
+
+
+def command(*words):
+    return [BINARY, *map(str, words)]
+
+
+class Ended:
+    """How a run ended, and what it printed."""
+
+    def __init__(self, words, process):
+        self.words = words
+        self.code = process.returncode
+        self.out = process.stdout.decode()
+        self.err = process.stderr.decode()
+
+    def __repr__(self):
+        return f"plm {' '.join(map(str, self.words))}: {self.code}\nstdout: {self.out}\nstderr: {self.err}"
+
+    def json(self):
+        return json.loads(self.out)
+
+    def lines(self):
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def plm(*words, text=None, env=None, cwd=None):
+    """Runs plm to its end; `text` goes to its standard input, which is /dev/null otherwise."""
+    source = {"stdin": subprocess.DEVNULL} if text is None else {"input": text.encode()}
+    environment = {**os.environ, **(env or {})}
+    return Ended(words, subprocess.run(command(*words), capture_output=True, timeout=TIMEOUT_S, env=environment,
+                                       cwd=cwd, check=False, **source))

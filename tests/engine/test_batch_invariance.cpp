@@ -1,0 +1,115 @@
+// Batch invariance (DESIGN section 4): the bits of a row's logits depend on its own sequence only, not on threads,
+// chunks, neighbours or forks, and the fast kernels give those of the plain ones. Covers src/engine/scheduler.cpp.
+#include <gtest/gtest.h>
+
+#include "engine/scheduled_model.h"
+
+namespace plm {
+namespace {
+
+struct Arrangement {
+  int threads;
+  std::size_t batch_rows;
+  bool has_neighbours;
+};
+
+constexpr std::size_t kLength = 270;  // more than one page of cells
+
+// The logits of a long prompt and of three single tokens behind it.
+Logits logits_in(const ScheduledOptions& options, bool has_neighbours) {
+  ScheduledModel model(twin(), options);
+  const auto session = model.open();
+  std::vector<std::unique_ptr<EngineSession>> others;
+  std::vector<std::unique_ptr<LogitsPass>> other_passes;
+  const auto disturb = [&](std::size_t rows) {
+    for (std::size_t i = 0; has_neighbours && i < 7; ++i) {
+      if (others.size() <= i) others.push_back(model.open());
+      const auto tokens = some_tokens(rows + 5 * i, 100 + i, model.vocab_size());
+      other_passes.push_back(std::make_unique<LogitsPass>(*others[i], tokens));
+    }
+  };
+  const auto tokens = some_tokens(kLength, 1, model.vocab_size());
+  disturb(10);
+  LogitsPass prompt(*session, tokens);
+  model.run();
+  Logits all = prompt.take();
+  for (const TokenId token : {3, 250, 77}) {
+    disturb(1);
+    LogitsPass next(*session, {token});
+    model.run();
+    all.push_back(next.take().front());
+  }
+  return all;
+}
+
+class BatchInvariance : public testing::TestWithParam<const StorageType*> {};
+
+TEST_P(BatchInvariance, LogitsAreTheSameBitsInEveryArrangement) {
+  const Logits expected = logits_in({.kv_type = GetParam(), .batch_rows = 512}, false);
+  for (const auto& [threads, batch_rows, has_neighbours] :
+       {Arrangement{1, 512, true}, Arrangement{1, 1, false}, Arrangement{2, 7, false}, Arrangement{2, 64, true},
+        Arrangement{2, 512, false}, Arrangement{4, 64, false}, Arrangement{4, 7, true}, Arrangement{4, 512, true}}) {
+    const ScheduledOptions options{.device = {.threads = threads}, .kv_type = GetParam(), .batch_rows = batch_rows};
+    EXPECT_TRUE(equal_bits(logits_in(options, has_neighbours), expected))
+        << threads << " threads, batches of " << batch_rows << (has_neighbours ? ", among others" : ", alone");
+  }
+}
+
+TEST_P(BatchInvariance, AForkGoesOnLikeItsParent) {
+  ScheduledModel model(twin(), {.device = {.threads = 2}, .kv_type = GetParam(), .batch_rows = 64});
+  const auto prefix = some_tokens(kLength, 1, model.vocab_size());
+  const auto parent = model.open();
+  append(model, *parent, prefix);
+  std::vector<std::unique_ptr<EngineSession>> sessions;
+  std::vector<std::unique_ptr<LogitsPass>> passes;
+  std::vector<std::vector<TokenId>> tails;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    tails.push_back(some_tokens(5 + i, 50 + i, model.vocab_size()));
+    sessions.push_back(model.open(parent->state().fork()));
+    passes.push_back(std::make_unique<LogitsPass>(*sessions.back(), tails.back()));
+  }
+  LogitsPass own(*parent, tails[0]);  // the parent writes in the same batch
+  model.run();
+  EXPECT_TRUE(equal_bits(own.take(), passes[0]->take()));
+  for (std::size_t i = 1; i < sessions.size(); ++i) {
+    const auto fresh = model.open();
+    append(model, *fresh, prefix);
+    EXPECT_TRUE(equal_bits(append(model, *fresh, tails[i]), passes[i]->take())) << i;
+  }
+}
+
+TEST_P(BatchInvariance, StepsBackAreForgotten) {
+  ScheduledModel model(twin(), {.device = {.threads = 2}, .kv_type = GetParam()});
+  const auto session = model.open(), fresh = model.open();
+  const auto kept = some_tokens(200, 1, model.vocab_size());
+  append(model, *session, kept);
+  append(model, *session, some_tokens(90, 2, model.vocab_size()));
+  session->truncate_state(kept.size());
+  append(model, *fresh, kept);
+  const auto rest = some_tokens(80, 3, model.vocab_size());
+  EXPECT_TRUE(equal_bits(append(model, *session, rest), append(model, *fresh, rest)));
+}
+
+INSTANTIATE_TEST_SUITE_P(KvTypes, BatchInvariance, testing::Values(&quant_f32, &quant_f16),
+                         [](const auto& instance) { return std::string(instance.param->name()); });
+
+TEST(Kernels, FastOnesGiveTheBitsOfThePlainOnesInWholeModels) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "only where the machine has fused multiply-add";
+#endif
+  for (const std::string& path : {twin(), fixture("llama-f32.gguf"), fixture("llama_tied_mqa_hd-bf16.gguf")}) {
+    for (const StorageType* kv_type : {&quant_f32, &quant_f16}) {
+      ScheduledModel fast(path, {.device = {.threads = 2, .kernels = KernelChoice::fast}, .kv_type = kv_type});
+      ScheduledModel plain(path, {.device = {.threads = 2, .kernels = KernelChoice::reference}, .kv_type = kv_type});
+      const auto fast_session = fast.open(), plain_session = plain.open();
+      for (const std::size_t count : {33U, 1U, 1U}) {
+        const auto tokens = some_tokens(count, count, fast.vocab_size());
+        EXPECT_TRUE(equal_bits(append(fast, *fast_session, tokens), append(plain, *plain_session, tokens)))
+            << path << " " << kv_type->name();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plm
