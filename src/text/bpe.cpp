@@ -14,7 +14,7 @@
 namespace plm {
 namespace {
 
-// The bytes at the start of `text` up to the first ill-formed ones, or the ill-formed ones.
+// How many bytes at the start of `text` are well-formed characters, or belong to none.
 std::size_t run_length(std::string_view text, bool well_formed) {
   std::size_t length = 0;
   while (length < text.size()) {

@@ -5,7 +5,7 @@
 // for bytes. Cost: n log n in the bytes of a piece (a heap over linked symbols), and a piece seen before in the same
 // text is copied. Bytes of ill-formed UTF-8 form pieces of their own and are kept; where the vocabulary has no token
 // for such a byte the text is refused. A character of well-formed text that no token spells is left out, as the
-// references do. Tested by tests/text/test_bpe.cpp (against a naive version) and test_tokenizer_oracle.cpp.
+// references do. Tested by tests/text/test_bpe.cpp (against a naive version) and test_tokenizer.cpp.
 #pragma once
 
 #include <array>

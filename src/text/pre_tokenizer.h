@@ -3,7 +3,7 @@
 // Each tokeniser does it with a list of regular expressions, applied one after the other: every match becomes a piece
 // of its own, what lies between matches too, and the next expression cuts each piece further (the "Split, isolated"
 // rule of Hugging Face tokenizers). The expressions are data; a new pre-tokeniser is a new row in pre_tokenizer.cpp.
-// Tested by tests/text/test_pre_tokenizer.cpp, and against the oracle by test_tokenizer_oracle.cpp.
+// Tested by tests/text/test_pre_tokenizer.cpp, and against the oracle by test_tokenizer.cpp.
 #pragma once
 
 #include <span>

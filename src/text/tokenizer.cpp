@@ -70,7 +70,8 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     const std::size_t end = match ? match->begin : text.size();
     if (end > at) PLM_TRY(encoder_->encode(text.substr(at, end - at), at, ids));
     if (!match) break;
-    if (!(adds_bos && at == 0 && end == 0 && match->id == *bos)) ids.push_back(match->id);
+    const bool repeats_bos = adds_bos && match->begin == 0 && match->id == *bos;
+    if (!repeats_bos) ids.push_back(match->id);
     at = match->end;
   }
   if (options.add_special && vocabulary_.adds_eos()) ids.push_back(*vocabulary_.special(SpecialToken::eos));

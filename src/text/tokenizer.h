@@ -5,7 +5,7 @@
 // user "<|im_end|>" is ten characters of ordinary text. A vocabulary whose encoder is not written yet loads all the
 // same, for use by ids; only encoding is refused. Adding a kind: a subclass of TextEncoder and its line in
 // tokenizer.cpp. Immutable, so threads may share it. Tested by tests/text/test_tokenizer.cpp and
-// test_tokenizer_oracle.cpp.
+// test_tokenizer.cpp.
 #pragma once
 
 #include <memory>

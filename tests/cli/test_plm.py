@@ -12,7 +12,7 @@ import unittest
 from program import BINARY, MODEL, ROOT, plm
 
 SUM, ANSWER = "A385+739=", "1124"
-SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 1)
+SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 3)
 COMMANDS = ("completion", "describe", "fetch", "inspect", "models", "run", "score", "signature", "tokenize")
 
 
@@ -248,7 +248,7 @@ class InspectTest(ProgramTest):
                      "blk.3.ffn_down.weight", "F16"):
             self.assertIn(fact, text)
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
-        self.assertGreater(len(self.succeed("inspect", MODEL, "--all").out), 2 * len(text))
+        self.assertGreater(len(self.succeed("inspect", MODEL, "--all").out), len(text) + 1000)
 
 
 class ModelsTest(ProgramTest):

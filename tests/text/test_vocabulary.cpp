@@ -113,8 +113,7 @@ TEST(Vocabulary, RefusesWhatItCannotTrust) {
 }
 
 TEST(Vocabulary, WarnsOfWhatIsOdd) {
-  EXPECT_EQ(only_warning(load({.tokens = {"a", "", ""}}).value()).substr(0, 56), "2 warnings")
-      << "an empty text twice is a duplicate as well";
+  EXPECT_EQ(load({.tokens = {"a", "", ""}}).value().warnings().size(), 2U) << "the second empty text repeats the first";
   EXPECT_EQ(only_warning(load({.tokens = {"a", ""}}).value()), "m.gguf: tokenizer.ggml.tokens: token 1: empty text");
   EXPECT_EQ(only_warning(load({.tokens = {"\xFF", "b", "\xFE"}}).value()),
             "m.gguf: tokenizer.ggml.tokens: token 0 and 1 more: text is not UTF-8");

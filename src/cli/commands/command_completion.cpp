@@ -133,7 +133,7 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_completion = {
     .head = {.name = "completion",
-             .summary = "prints a script that lets bash, zsh or fish complete plm's commands and flags",
+             .summary = "prints a script that completes plm's words in a shell",
              .source = "the registries"},
     .arguments = kArguments,
     .run = run,

@@ -137,7 +137,7 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_describe = {
     .head = {.name = "describe",
-             .summary = "lists everything registered: commands, architectures, storage types, samplers, decoders",
+             .summary = "lists every command, sampler, storage type, decoder",
              .source = "the registries",
              .parameters = kFlags},
     .run = run,

@@ -151,7 +151,7 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_inspect = {
     .head = {.name = "inspect",
-             .summary = "shows what a model file says: metadata, tensors, storage",
+             .summary = "shows a model file's metadata, tensors and storage",
              .source = "GGUF specification",
              .parameters = kFlags},
     .arguments = kArguments,

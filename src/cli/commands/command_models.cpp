@@ -54,7 +54,7 @@ Result<FetchedModel> fetched_model(const std::string& name) {
 Result<int> run(Invocation& call) {
   const std::string action = call.arguments.empty() ? "list" : call.argument(0);
   if (action == "list") return list(call);
-  if (call.argument(1).empty()) return fail(ErrorKind::usage, "plm models {}: no model named", action);
+  if (call.argument(1).empty()) return fail(ErrorKind::usage, "NAME is missing: plm models {} NAME", action);
   PLM_TRY_ASSIGN(const FetchedModel model, fetched_model(call.argument(1)));
   if (action == "where") {
     call.terminal.data(model.path + "\n");
@@ -72,7 +72,7 @@ Result<int> run(Invocation& call) {
 extern constinit const Command command_models = {
     .head = {.name = "models",
              .aliases = "list",
-             .summary = "lists the models on this machine and those that can be fetched; where, remove",
+             .summary = "lists, finds and removes the models on this machine",
              .source = "models/catalog.json",
              .parameters = kFlags},
     .arguments = kArguments,

@@ -104,7 +104,7 @@ Result<int> run(Invocation& call) {
 extern constinit const Command command_score = {
     .head = {.name = "score",
              .aliases = "perplexity",
-             .summary = "tells how probable a text is under the model, token by token",
+             .summary = "tells how probable each token of a text is",
              .source = "datasheet, log-probabilities",
              .parameters = kFlags},
     .arguments = kArguments,

@@ -120,7 +120,7 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_signature = {
     .head = {.name = "signature",
-             .summary = "prints one number for the behaviour of the whole program",
+             .summary = "prints one number for the program's whole behaviour",
              .source = "the shipped models on the plain kernels",
              .parameters = kFlags},
     .run = run,

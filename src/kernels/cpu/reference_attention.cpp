@@ -1,5 +1,6 @@
 // Plain attention over paged keys and values. Per page an ordinary softmax around the page's own maximum; the pages are
 // combined as in "online softmax" (Milakov and Gimelshein, 2018), always in the order of their positions.
+// Tested by tests/kernels/cpu/test_attention.cpp.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
 // Plain versions of what stands between the matrix products: embedding, norm, rotation, activation, residual.
+// Tested by tests/kernels/cpu/test_layers.cpp.
 #include <cmath>
 #include <utility>
 

@@ -8,8 +8,8 @@
 #include "kernels/cpu/simd_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd_linear.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstring>
@@ -77,8 +77,6 @@ Product make_product(const LinearWork& work) {
 
 // ---- Few rows
 
-constexpr std::size_t kFewRows = 3;
-
 /// Panels p ... p + Panels - 1 for all rows, of which there are `Rows`.
 template <class Reader, std::size_t Rows, std::size_t Panels>
 HWY_INLINE void multiply_few(const Product& product, std::size_t p) {
@@ -129,7 +127,7 @@ HWY_INLINE void multiply_few(const Product& product, std::size_t p) {
 
 template <class Reader, std::size_t Rows>
 void multiply_few_rows(const Product& product, Share panels) {
-  constexpr std::size_t kPanels = kVectors <= 2 ? 2 : 1;  // at a time
+  constexpr std::size_t kPanels = Rows <= 3 && kVectors <= 2 ? 2 : 1;  // at a time
   std::size_t p = panels.begin;
   for (; p + kPanels <= panels.end; p += kPanels) multiply_few<Reader, Rows, kPanels>(product, p);
   for (; p < panels.end; ++p) multiply_few<Reader, Rows, 1>(product, p);
@@ -230,6 +228,7 @@ void multiply_panels(const Product& product, Share panels) {
   if (rows == 1) return multiply_few_rows<Reader, 1>(product, panels);
   if (rows == 2) return multiply_few_rows<Reader, 2>(product, panels);
   if (rows == 3) return multiply_few_rows<Reader, 3>(product, panels);
+  if (rows == 4) return multiply_few_rows<Reader, 4>(product, panels);
   for (std::size_t first = 0; first < rows; first += kRowChunk) {
     const std::size_t count = std::min(kRowChunk, rows - first);
     for (std::size_t p = panels.begin; p < panels.end; ++p) multiply_chunk<Reader>(product, p, first, count);

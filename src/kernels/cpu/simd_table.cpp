@@ -1,11 +1,13 @@
+// The table of the best instruction set, put together from the source files that are compiled once for each.
+// Tested by tests/kernels/test_cpu_device.cpp.
 #include "kernels/cpu/kernel_table.h"
 
-// The table of the best instruction set, put together from the source files that are compiled once for each.
+// Before any header of Highway.
 #include "kernels/cpu/simd_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd_table.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace plm {

@@ -1,7 +1,7 @@
-// For which instruction sets the vectorised kernels are compiled: on x86 by the width of the vectors (SSE4, AVX2, AVX-512),
-// elsewhere Highway's baseline. A machine without any of them runs the plain kernels (simd_table.cpp). Vectors of unknown
-// length (SVE, RISC-V) cannot be kept in arrays, which these kernels do.
-// To be included before any header of Highway.
+// For which instruction sets the vectorised kernels are compiled: on x86 by the width of the vectors (SSE4, AVX2,
+// AVX-512), elsewhere Highway's baseline. A machine without any of them runs the plain kernels (simd_table.cpp).
+// Vectors of unknown length (SVE, RISC-V) cannot be kept in arrays, which these kernels do. To be included before any
+// header of Highway.
 #pragma once
 
 #if defined(__x86_64__)

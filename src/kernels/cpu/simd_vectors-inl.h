@@ -1,6 +1,6 @@
 // What the vectorised kernels share, once per instruction set: vectors that together are 16 lanes wide, the sum tree
 // lanes16 on them, e^x, and loading stored numbers. Every sequence of operations is that of the plain version, so that
-// the bits are equal where multiply-add is fused. Tested by tests/kernels/cpu/test_fast_kernels.cpp.
+// the bits are equal where multiply-add is fused. Tested by tests/kernels/cpu/test_layers.cpp.
 #if defined(PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
 #undef PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <hwy/highway.h>
 #include "base/portable_math.h"
-#include "hwy/highway.h"
 
 #ifndef PLM_UNROLL
 /// Before a short loop over an array of vectors: the loop must disappear, or the array lives in memory.

@@ -1,205 +1,256 @@
-// Attention over pages: by hand, against double precision, fast against plain, and blind to everything a row must not
-// see.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
-#include "kernels/device_bench.h"
-#include "tensor/page.h"
+#include "kernels/cpu/page_sight.h"
+#include "kernels/every_device.h"
 
 namespace plm {
 namespace {
 
-// One sequence of `cells` cells, all appended at once; head sizes as given.
-struct Scene {
-  std::size_t cells;
-  std::size_t q_heads = 6, kv_heads = 2, head_dim = 20;
-  const StorageType* type = &quant_f32;
-  float scale = 0.3F;
-  std::vector<RowSight> sights;
-  std::vector<std::uint64_t> bits;
-  float stale = 0;  // what lay in the pages before
+/// Keys and values for slots 0 ... slots - 1 of one sequence, and queries with what they see.
+struct AttentionCase {
+  KvPlace place;
+  std::size_t q_heads;
+  std::size_t slots;
+  std::vector<RowSight> rows;
+  std::vector<std::uint64_t> own_bits;
+  float scale = 0.25F;
 
-  std::vector<float> queries() const { return random_numbers(cells * q_heads * head_dim, 21); }
-  std::vector<float> keys() const { return random_numbers(cells * kv_heads * head_dim, 22); }
-  std::vector<float> values() const { return random_numbers(cells * kv_heads * head_dim, 23); }
-
-  static Scene causal(std::size_t cells) {
-    Scene scene{.cells = cells};
-    for (std::uint32_t i = 0; i < cells; ++i) scene.sights.push_back({.slot = i, .end = i + 1});
-    return scene;
+  [[nodiscard]] std::size_t kv_columns() const { return place.kv_heads * place.head_dim; }
+  [[nodiscard]] std::size_t q_columns() const { return q_heads * place.head_dim; }
+  [[nodiscard]] std::vector<float> keys() const { return random_floats(slots * kv_columns(), 1); }
+  [[nodiscard]] std::vector<float> values() const { return random_floats(slots * kv_columns(), 2); }
+  [[nodiscard]] std::vector<float> queries() const {
+    std::vector<float> numbers = random_floats(rows.size() * q_columns(), 3);
+    for (float& x : numbers) x *= 4;
+    return numbers;
   }
 };
 
-std::vector<float> run(const Scene& scene, CpuDeviceOptions options, std::size_t chunk = 1U << 20) {
-  DeviceBench bench(options);
-  Device& device = *bench.device;
-  const KvPlace place{0, scene.type, scene.kv_heads, scene.head_dim};
-  const std::size_t page_count = (scene.cells + kPageCells - 1) / kPageCells;
+/// Pages of one sequence, with room before and after the layer.
+struct Pages {
   std::vector<std::shared_ptr<Storage>> storages;
-  std::vector<Storage*> raw;
-  for (std::size_t p = 0; p < page_count; ++p) {
-    storages.push_back(device.allocate(place.bytes()).value());
-    raw.push_back(storages.back().get());
-    const View whole = dense_view(*storages.back(), 1, place.bytes() / sizeof(float));
-    const std::vector<float> old(whole.columns, scene.stale);
-    device.upload(whole, std::as_bytes(std::span(old)));
-  }
-  const std::vector<std::span<Storage* const>> pages = {raw};
-  const View q = bench.matrix(scene.cells, scene.q_heads * scene.head_dim, scene.queries());
-  const View k = bench.matrix(scene.cells, scene.kv_heads * scene.head_dim, scene.keys());
-  const View v = bench.matrix(scene.cells, scene.kv_heads * scene.head_dim, scene.values());
-  const View out = bench.matrix(scene.cells, scene.q_heads * scene.head_dim);
-  for (std::size_t begin = 0; begin < scene.cells; begin += chunk) {
-    const std::size_t count = std::min(chunk, scene.cells - begin);
-    const RowTable table{std::span(scene.sights).subspan(begin, count), pages, scene.bits};
-    device.store_kv(k.row_range(begin, count), v.row_range(begin, count), table, place);
-    device.attention(q.row_range(begin, count), table, place, scene.scale, out.row_range(begin, count));
-    EXPECT_TRUE(device.wait().has_value());
-  }
-  return bench.read(out);
-}
+  std::vector<Storage*> pointers;
+  std::vector<std::span<Storage* const>> sequences;
 
-bool sees(const Scene& scene, std::size_t row, std::size_t slot) {
-  const RowSight& sight = scene.sights[row];
-  if (slot >= sight.begin && slot < sight.end) return true;
-  if (slot < sight.own_begin || slot >= sight.own_begin + sight.own_count) return false;
-  const std::size_t bit = slot - sight.own_begin;
-  return (scene.bits[sight.own_bits_word + bit / 64] >> (bit % 64) & 1) != 0;
-}
-
-// Softmax attention as the textbook has it, in double precision.
-std::vector<double> textbook(const Scene& scene) {
-  const auto q = scene.queries();
-  const auto k = rounded_to(*scene.type, scene.keys());
-  const auto v = rounded_to(*scene.type, scene.values());
-  std::vector<double> out(q.size());
-  const std::size_t dim = scene.head_dim;
-  for (std::size_t row = 0; row < scene.cells; ++row) {
-    for (std::size_t head = 0; head < scene.q_heads; ++head) {
-      const std::size_t kv = head / (scene.q_heads / scene.kv_heads);
-      double total = 0;
-      std::vector<double> sum(dim);
-      for (std::size_t slot = 0; slot < scene.cells; ++slot) {
-        if (!sees(scene, row, slot)) continue;
-        double score = 0;
-        for (std::size_t d = 0; d < dim; ++d) {
-          score += static_cast<double>(q[(row * scene.q_heads + head) * dim + d]) *
-                   k[(slot * scene.kv_heads + kv) * dim + d];
-        }
-        const double weight = std::exp(score * scene.scale);
-        total += weight;
-        for (std::size_t d = 0; d < dim; ++d) sum[d] += weight * v[(slot * scene.kv_heads + kv) * dim + d];
-      }
-      for (std::size_t d = 0; d < dim; ++d) out[(row * scene.q_heads + head) * dim + d] = sum[d] / total;
+  Pages(Device& device, const KvPlace& place, std::size_t slots) {
+    for (std::size_t first = 0; first < slots; first += kPageCells) {
+      storages.push_back(device.allocate(place.offset + place.bytes() + 64).value());
+      pointers.push_back(storages.back().get());
     }
+    sequences.emplace_back(pointers);
+  }
+};
+
+std::vector<float> run_attention(Device& device, const AttentionCase& c) {
+  const Pages pages(device, c.place, c.slots);
+  const Matrix keys = make_matrix(device, c.slots, c.kv_columns(), c.keys());
+  const Matrix values = make_matrix(device, c.slots, c.kv_columns(), c.values());
+  std::vector<RowSight> stored(c.slots);
+  for (std::size_t i = 0; i < c.slots; ++i) stored[i].slot = static_cast<std::uint32_t>(i);
+  device.store_kv(keys.view, values.view, {stored, pages.sequences, {}}, c.place);
+  const Matrix queries = make_matrix(device, c.rows.size(), c.q_columns(), c.queries());
+  const Matrix out = make_matrix(device, c.rows.size(), c.q_columns());
+  device.attention(queries.view, {c.rows, pages.sequences, c.own_bits}, c.place, c.scale, out.view);
+  return read(device, out.view);
+}
+
+/// Softmax attention in float64, from keys and values rounded to their stored type.
+std::vector<double> exact_attention(const AttentionCase& c) {
+  std::vector<float> keys = c.keys(), values = c.values();
+  for (std::vector<float>* numbers : {&keys, &values}) {
+    for (float& x : *numbers) {
+      std::byte stored[4];
+      c.place.type->pack(&x, stored, 1);
+      c.place.type->unpack(stored, &x, 1);
+    }
+  }
+  const std::vector<float> queries = c.queries();
+  const std::size_t dim = c.place.head_dim;
+  std::vector<double> out(queries.size());
+  for (std::size_t i = 0; i < out.size(); i += dim) {
+    const std::size_t row = i / c.q_columns();
+    const std::size_t kv = i % c.q_columns() / dim / (c.q_heads / c.place.kv_heads) * dim;
+    double sum = 0;
+    for (std::size_t slot = 0; slot < c.slots; ++slot) {
+      if (!page_sight(c.rows[row], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
+      double score = 0;
+      for (std::size_t d = 0; d < dim; ++d) score += double{queries[i + d]} * keys[slot * c.kv_columns() + kv + d];
+      const double weight = std::exp(score * c.scale);
+      sum += weight;
+      for (std::size_t d = 0; d < dim; ++d) out[i + d] += weight * values[slot * c.kv_columns() + kv + d];
+    }
+    for (std::size_t d = 0; d < dim; ++d) out[i + d] = sum > 0 ? out[i + d] / sum : 0;
   }
   return out;
 }
 
-void expect_near(const std::vector<float>& ours, const std::vector<double>& expected) {
-  ASSERT_EQ(ours.size(), expected.size());
-  for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(ours[i], expected[i], 2e-6) << i;
+void expect_right_everywhere(const AttentionCase& c, double tolerance = 3e-6) {
+  const std::vector<float> found = expect_same_everywhere([&](Device& device) { return run_attention(device, c); });
+  const std::vector<double> exact = exact_attention(c);
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], exact[i], tolerance) << i;
 }
 
-const CpuDeviceOptions kPlain = {.threads = 1, .kernels = KernelChoice::reference};
+std::vector<RowSight> causal_rows(std::initializer_list<std::uint32_t> ends) {
+  std::vector<RowSight> rows;
+  for (const std::uint32_t end : ends) rows.push_back({.slot = end - 1, .begin = 0, .end = end});
+  return rows;
+}
 
 TEST(Attention, TwoCellsByHand) {
-  // Scores ln 3 and 0: weights 3/4 and 1/4.
-  for (const KernelChoice kernels : {KernelChoice::reference, KernelChoice::fast}) {
-    DeviceBench bench(CpuDeviceOptions{.threads = 1, .kernels = kernels});
-    const KvPlace place{0, &quant_f32, 1, 2};
-    const auto page = bench.device->allocate(place.bytes()).value();
-    Storage* const raw[] = {page.get()};
-    const std::span<Storage* const> pages[] = {raw};
-    const RowSight sights[] = {{.slot = 0, .end = 1}, {.slot = 1, .end = 2}};
-    const RowTable table{sights, pages, {}};
-    const View keys = bench.matrix(2, 2, {1, 0, 0, 1});
-    const View values = bench.matrix(2, 2, {4, 0, 0, 8});
-    const View queries = bench.matrix(2, 2, {1, 1, std::log(3.0F), 0});
-    const View out = bench.matrix(2, 2);
-    bench.device->store_kv(keys, values, table, place);
-    bench.device->attention(queries, table, place, 1.0F, out);
-    const auto result = bench.read(out);
-    EXPECT_EQ(result[0], 4) << "the first cell sees itself only";
-    EXPECT_EQ(result[1], 0);
-    EXPECT_NEAR(result[2], 3, 1e-6);
-    EXPECT_NEAR(result[3], 2, 1e-6);
-  }
+  // Scores 0 and 1: the second value counts e times as much as the first.
+  const KvPlace place{.kv_heads = 1, .head_dim = 2};
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Pages pages(device, place, 2);
+    const Matrix keys = make_matrix(device, 2, 2, {0, 7, 1, 7});
+    const Matrix values = make_matrix(device, 2, 2, {1, 0, 0, 1});
+    const Matrix queries = make_matrix(device, 1, 2, {2, 0});
+    const Matrix out_rows = make_matrix(device, 1, 2);
+    const std::vector<RowSight> stored{{.slot = 0}, {.slot = 1}};
+    const std::vector<RowSight> rows{{.slot = 1, .begin = 0, .end = 2}};
+    device.store_kv(keys.view, values.view, {stored, pages.sequences, {}}, place);
+    device.attention(queries.view, {rows, pages.sequences, {}}, place, 0.5F, out_rows.view);
+    return read(device, out_rows.view);
+  });
+  EXPECT_NEAR(out[0], 0.268941421, 1e-7);
+  EXPECT_NEAR(out[1], 0.731058579, 1e-7);
 }
 
-TEST(Attention, CausalRowsAgreeWithTheTextbookAcrossPages) {
-  for (const StorageType* type : {&quant_f32, &quant_f16}) {
-    Scene scene = Scene::causal(300);
-    scene.type = type;
-    const auto expected = textbook(scene);
-    const auto plain = run(scene, kPlain);
-    expect_near(plain, expected);
-    for (const int threads : {1, 2, 4}) {
-      const auto fast = run(scene, {.threads = threads});
-      expect_near(fast, expected);
-      if (machine_fuses()) {
-        EXPECT_TRUE(same_bits(fast, plain)) << type->name() << ", " << threads << " threads";
-      }
+TEST(Attention, CausalRowsOfAnyLength) {
+  for (const StorageType* type : {&quant_f32, &quant_f16, &quant_bf16}) {
+    for (const std::size_t group : {1U, 2U, 3U, 4U, 5U}) {
+      SCOPED_TRACE(testing::Message() << type->name() << ", group of " << group);
+      expect_right_everywhere({.place = {.offset = 128, .type = type, .kv_heads = 2, .head_dim = 16},
+                               .q_heads = 2 * group,
+                               .slots = 600,
+                               .rows = causal_rows({1, 2, 17, 256, 257, 600}),
+                               .own_bits = {}});
     }
   }
 }
 
-TEST(Attention, ChunksOfAnySizeGiveTheSameBits) {
-  const Scene scene = Scene::causal(300);
-  const auto whole = run(scene, {.threads = 2});
-  for (const std::size_t chunk : {1U, 7U, 64U, 256U}) {
-    EXPECT_TRUE(same_bits(run(scene, {.threads = 2}, chunk), whole)) << chunk;
+TEST(Attention, HeadsOfAnySize) {
+  for (const std::size_t head_dim : {2U, 7U, 24U, 40U, 64U, 80U, 128U}) {
+    SCOPED_TRACE(head_dim);
+    expect_right_everywhere({.place = {.kv_heads = 2, .head_dim = head_dim},
+                             .q_heads = 6,
+                             .slots = 300,
+                             .rows = causal_rows({5, 300}),
+                             .own_bits = {}});
   }
 }
 
-TEST(Attention, BitsSayWhoSeesWhom) {
-  Scene scene{.cells = 70};
-  std::mt19937_64 random(24);
-  for (std::uint32_t i = 0; i < scene.cells; ++i) {
-    scene.sights.push_back({.slot = i, .own_count = 70, .own_bits_word = 2 * i});
-    scene.bits.push_back(random() | (i < 64 ? std::uint64_t{1} << i : 0));
-    scene.bits.push_back((random() | (i >= 64 ? std::uint64_t{1} << (i - 64) : 0)) & 63);
-  }
-  const auto plain = run(scene, kPlain);
-  expect_near(plain, textbook(scene));
-  if (machine_fuses()) {
-    EXPECT_TRUE(same_bits(run(scene, {.threads = 2}), plain));
-  }
+TEST(Attention, OwnBitsMakeBidirectionalRowsAndTrees) {
+  // Slots 250 ... 269 belong to the pass. Row 0 sees all of them, row 1 a branch of a draft tree, row 2 a branch behind
+  // a sliding window, row 3 only its own bits, row 4 nothing.
+  const std::vector<std::uint64_t> bits{0xfffff, 0b1000'0010'0000'0100'1001};
+  expect_right_everywhere({.place = {.kv_heads = 1, .head_dim = 32},
+                           .q_heads = 3,
+                           .slots = 270,
+                           .rows = {{.begin = 0, .end = 250, .own_begin = 250, .own_count = 20, .own_bits_word = 0},
+                                    {.begin = 0, .end = 250, .own_begin = 250, .own_count = 20, .own_bits_word = 1},
+                                    {.begin = 200, .end = 250, .own_begin = 250, .own_count = 20, .own_bits_word = 1},
+                                    {.own_begin = 250, .own_count = 20, .own_bits_word = 1},
+                                    {.begin = 9, .end = 9}},
+                           .own_bits = bits});
 }
 
-TEST(Attention, ALowerTriangleOfBitsIsCausal) {
-  const Scene causal = Scene::causal(40);
-  Scene bits{.cells = 40};
-  for (std::uint32_t i = 0; i < 40; ++i) {
-    bits.sights.push_back({.slot = i, .own_count = 40, .own_bits_word = i});
-    bits.bits.push_back((std::uint64_t{2} << i) - 1);
-  }
-  for (const auto& options : {kPlain, CpuDeviceOptions{.threads = 2}}) {
-    EXPECT_TRUE(same_bits(run(bits, options), run(causal, options)));
-  }
+TEST(Attention, WhatIsNotSeenDoesNotMatter) {
+  // Cells out of sight may hold anything, even NaN.
+  AttentionCase c{.place = {.kv_heads = 1, .head_dim = 16},
+                  .q_heads = 2,
+                  .slots = 280,
+                  .rows = {{.begin = 3, .end = 270, .own_begin = 270, .own_count = 4, .own_bits_word = 0}},
+                  .own_bits = {0b1010}};
+  const auto run = [&](Device& device, float elsewhere) {
+    const Pages pages(device, c.place, c.slots);
+    std::vector<float> keys = c.keys(), values = c.values();
+    std::vector<RowSight> stored(c.slots);
+    for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
+      stored[slot].slot = slot;
+      if (page_sight(c.rows[0], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
+      std::fill_n(keys.begin() + slot * 16, 16, elsewhere);
+      std::fill_n(values.begin() + slot * 16, 16, elsewhere);
+    }
+    const Matrix k = make_matrix(device, c.slots, 16, keys), v = make_matrix(device, c.slots, 16, values);
+    const Matrix q = make_matrix(device, 1, 32, c.queries()), out = make_matrix(device, 1, 32);
+    device.store_kv(k.view, v.view, {stored, pages.sequences, {}}, c.place);
+    device.attention(q.view, {c.rows, pages.sequences, c.own_bits}, c.place, 1, out.view);
+    return read(device, out.view);
+  };
+  for_each_fast_device(1, [&](CpuDevice& device) {
+    const std::vector<float> expected = run(device, 0);
+    EXPECT_EQ(bits_of(run(device, NAN)), bits_of(expected));
+    EXPECT_EQ(bits_of(run(device, 1e30F)), bits_of(expected));
+  });
 }
 
-TEST(Attention, SpansMayBeginLaterAndPagesMayBeSkipped) {
-  Scene scene{.cells = 520};
-  for (std::uint32_t i = 0; i < 520; ++i) {
-    scene.sights.push_back({.slot = i, .begin = i < 10 ? 0 : i - 10, .end = i + 1});  // a sliding window
-  }
-  const auto plain = run(scene, kPlain);
-  expect_near(plain, textbook(scene));
-  if (machine_fuses()) {
-    EXPECT_TRUE(same_bits(run(scene, {.threads = 2}), plain));
-  }
+TEST(Attention, ScoresFarApartNeitherOverflowNorVanish) {
+  const AttentionCase c{.place = {.kv_heads = 1, .head_dim = 16},
+                        .q_heads = 1,
+                        .slots = 700,
+                        .rows = causal_rows({700}),
+                        .own_bits = {},
+                        .scale = 10};
+  expect_right_everywhere(c, 1e-4);  // scores near 100 are themselves rounded to 1e-5
 }
 
-TEST(Attention, WhatIsNotSeenCannotHarm) {
-  Scene clean = Scene::causal(20);
-  Scene dirty = clean;
-  dirty.stale = std::numeric_limits<float>::quiet_NaN();  // cells behind the text, from an earlier owner of the page
-  for (const auto& options : {kPlain, CpuDeviceOptions{.threads = 2}}) {
-    EXPECT_TRUE(same_bits(run(dirty, options), run(clean, options)));
+// Stores and attends 300 causal rows `chunk` at a time.
+std::vector<float> attend_in_chunks(Device& device, std::size_t chunk) {
+  const KvPlace place{.type = &quant_f16, .kv_heads = 2, .head_dim = 16};
+  const std::size_t count = 300;
+  const Pages pages(device, place, count);
+  const Matrix keys = make_matrix(device, count, 32, random_floats(count * 32, 1));
+  const Matrix values = make_matrix(device, count, 32, random_floats(count * 32, 2));
+  const Matrix queries = make_matrix(device, count, 64, random_floats(count * 64, 3));
+  const Matrix out = make_matrix(device, count, 64);
+  std::vector<RowSight> rows(count);
+  for (std::uint32_t i = 0; i < count; ++i) rows[i] = {.slot = i, .begin = 0, .end = i + 1};
+  for (std::size_t begin = 0; begin < count; begin += chunk) {
+    const std::size_t n = std::min(chunk, count - begin);
+    const RowTable table{std::span(rows).subspan(begin, n), pages.sequences, {}};
+    device.store_kv(keys.view.row_range(begin, n), values.view.row_range(begin, n), table, place);
+    device.attention(queries.view.row_range(begin, n), table, place, 1, out.view.row_range(begin, n));
   }
+  return read(device, out.view);
+}
+
+TEST(Attention, ChunksDoNotChangeBits) {
+  for_each_fast_device(2, [](CpuDevice& device) {
+    const std::vector<float> expected = attend_in_chunks(device, 300);
+    for (const std::size_t chunk : {1U, 7U, 64U}) {
+      EXPECT_EQ(bits_of(attend_in_chunks(device, chunk)), bits_of(expected)) << device.describe() << ", " << chunk;
+    }
+  });
+}
+
+TEST(Attention, SequencesInOneBatchDoNotTouchEachOther) {
+  const KvPlace place{.kv_heads = 1, .head_dim = 8};
+  const std::vector<float> numbers = random_floats(6 * 8, 1);
+  // Rows of two sequences, interleaved, or the second sequence alone.
+  const auto run = [&](Device& device, bool alone) {
+    Pages first(device, place, 3);
+    const Pages second(device, place, 3);
+    std::vector<std::span<Storage* const>> sequences{first.sequences[0], second.sequences[0]};
+    std::vector<RowSight> rows;
+    std::vector<float> x;
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      if (alone && i % 2 == 0) continue;
+      rows.push_back({.sequence = i % 2, .slot = i / 2, .begin = 0, .end = i / 2 + 1});
+      x.insert(x.end(), numbers.begin() + i * 8, numbers.begin() + i * 8 + 8);
+    }
+    const Matrix m = make_matrix(device, rows.size(), 8, x), out = make_matrix(device, rows.size(), 8);
+    device.store_kv(m.view, m.view, {rows, sequences, {}}, place);
+    device.attention(m.view, {rows, sequences, {}}, place, 1, out.view);
+    return read(device, out.view);
+  };
+  for_each_fast_device(2, [&](CpuDevice& device) {
+    const std::vector<float> both = run(device, false);
+    std::vector<float> second;
+    for (std::size_t r = 1; r < 6; r += 2) second.insert(second.end(), &both[r * 8], &both[r * 8] + 8);
+    EXPECT_EQ(bits_of(run(device, true)), bits_of(second));
+  });
 }
 
 }  // namespace

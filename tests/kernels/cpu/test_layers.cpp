@@ -1,153 +1,119 @@
-// Norm, rotation, activation and the moving of rows: by hand, against double precision, and fast against plain to the
-// bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
-#include "base/portable_math.h"
-#include "kernels/device_bench.h"
+#include "kernels/every_device.h"
 
 namespace plm {
 namespace {
 
-using Operation = std::function<std::vector<float>(DeviceBench& bench)>;
-
-// Runs the operation on the plain kernels, checks that the fast ones agree with any number of threads, returns the
-// result.
-std::vector<float> on_all_kernels(const Operation& operation) {
-  DeviceBench plain(CpuDeviceOptions{.threads = 1, .kernels = KernelChoice::reference});
-  const auto expected = operation(plain);
-  for (const int threads : {1, 2, 4}) {
-    DeviceBench fast(CpuDeviceOptions{.threads = threads});
-    const auto result = operation(fast);
-    if (machine_fuses()) {
-      EXPECT_TRUE(same_bits(result, expected)) << threads << " threads";
-    }
-  }
-  return expected;
+TEST(Layers, RmsNormByHand) {
+  // Mean of squares (9 + 16) / 2 = 12.5 and epsilon 3.5: root 4.
+  const std::vector<float> out = expect_same_everywhere([](Device& device) {
+    const Matrix x = make_matrix(device, 1, 2, {3, 4});
+    const std::vector<float> numbers{1, 10};
+    const FileWeight file = file_weight(quant_f32, 1, 2, numbers);
+    const auto gain = file.load(device, WeightRole::norm);
+    device.rms_norm(x.view, *gain, 3.5F, x.view);
+    return read(device, x.view);
+  });
+  EXPECT_EQ(out, (std::vector<float>{0.75F, 10.0F}));
 }
 
-TEST(Layers, RmsNormAgreesWithDoublePrecision) {
-  for (const std::size_t size : {1U, 15U, 16U, 100U, 576U}) {
-    const auto x = random_numbers(3 * size, 1, 3.0F);
-    const auto gain = random_numbers(size, 2);
-    const auto ours = on_all_kernels([&](DeviceBench& bench) {
-      const auto weight = bench.weight(quant_f32, WeightRole::norm, 1, gain);
-      const View in = bench.matrix(3, size, x);
-      bench.device->rms_norm(in, *weight, 1e-5F, in);
-      return bench.read(in);
+TEST(Layers, RmsNormIsWithinRoundingOfTheFormula) {
+  for (const std::size_t n : {1U, 15U, 16U, 31U, 64U, 577U}) {
+    const std::vector<float> numbers = random_floats(3 * n, 1);
+    const FileWeight gain = random_weight(quant_f16, 1, n, 2);
+    const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+      const Matrix x = make_matrix(device, 3, n, numbers);
+      const auto weight = gain.load(device, WeightRole::norm);
+      device.rms_norm(x.view, *weight, 1e-5F, x.view);
+      return read(device, x.view);
     });
     for (std::size_t r = 0; r < 3; ++r) {
       double squares = 0;
-      for (std::size_t i = 0; i < size; ++i) squares += std::pow(x[r * size + i], 2);
-      const double scale = 1 / std::sqrt(squares / static_cast<double>(size) + 1e-5);
-      for (std::size_t i = 0; i < size; ++i) {
-        ASSERT_NEAR(ours[r * size + i], x[r * size + i] * scale * gain[i], 1e-5) << size;
+      for (std::size_t i = 0; i < n; ++i) squares += std::pow(double{numbers[r * n + i]}, 2);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double expected =
+            numbers[r * n + i] / std::sqrt(squares / static_cast<double>(n) + 1e-5) * gain.numbers()[i];
+        EXPECT_NEAR(out[r * n + i], expected, 1e-6 * std::abs(expected) + 1e-12);
       }
     }
   }
 }
 
-TEST(Layers, RopeRotatesOnePairByHand) {
-  const float quarter_turn[] = {0.0F, 1.0F};  // cosine, sine: (1, 2) becomes (-2, 1)
-  for (const RopeLayout layout : {RopeLayout::interleaved, RopeLayout::half_split}) {
-    const auto result = on_all_kernels([&](DeviceBench& bench) {
-      const View x = bench.matrix(1, 8, {1, 2, 3, 4, 1, 2, 3, 4});  // two heads of four, two numbers rotated
-      const View angles = bench.matrix(1, 2, {quarter_turn[0], quarter_turn[1]});
-      bench.device->rope(x, 4, angles, layout);
-      return bench.read(x);
-    });
-    EXPECT_EQ(result, (std::vector<float>{-2, 1, 3, 4, -2, 1, 3, 4}));
-  }
-}
-
-TEST(Layers, RopePairsFollowTheLayout) {
-  // Two pairs; the first is turned by a quarter, the second not at all.
-  const std::vector<float> angles = {0, 1, 1, 0};
-  const auto rotated = [&](RopeLayout layout) {
-    return on_all_kernels([&](DeviceBench& bench) {
-      const View x = bench.matrix(1, 4, {1, 2, 3, 4});
-      bench.device->rope(x, 4, bench.matrix(1, 4, angles), layout);
-      return bench.read(x);
+TEST(Layers, RopeByHand) {
+  // Pair 0 turns by 90 degrees, pair 1 not at all; the last number of each head is not rotated.
+  const std::vector<float> angles{0, 1, 1, 0};
+  const auto rotate = [&](RopeLayout layout) {
+    return expect_same_everywhere([&](Device& device) {
+      const Matrix x = make_matrix(device, 1, 10, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+      const Matrix turns = make_matrix(device, 1, 4, angles);
+      device.rope(x.view, 5, turns.view, layout);
+      return read(device, x.view);
     });
   };
-  EXPECT_EQ(rotated(RopeLayout::interleaved), (std::vector<float>{-2, 1, 3, 4}));
-  EXPECT_EQ(rotated(RopeLayout::half_split), (std::vector<float>{-3, 2, 1, 4}));
+  EXPECT_EQ(rotate(RopeLayout::interleaved), (std::vector<float>{-2, 1, 3, 4, 5, -7, 6, 8, 9, 10}));
+  EXPECT_EQ(rotate(RopeLayout::half_split), (std::vector<float>{-3, 2, 1, 4, 5, -8, 7, 6, 9, 10}));
 }
 
-TEST(Layers, RopeKeepsLengthsForLargeHeads) {
+TEST(Layers, RopeIsTheSameEverywhere) {
   for (const RopeLayout layout : {RopeLayout::interleaved, RopeLayout::half_split}) {
-    const auto x = random_numbers(5 * 128, 4);
-    std::vector<float> angles(5 * 64);
-    for (std::size_t r = 0; r < 5; ++r) {
-      for (std::size_t i = 0; i < 32; ++i) {
-        const SinCos value = sin_cos_f64(0.37 * static_cast<double>(r * 32 + i));
-        angles[r * 64 + i] = static_cast<float>(value.cos);
-        angles[r * 64 + 32 + i] = static_cast<float>(value.sin);
-      }
-    }
-    const auto y = on_all_kernels([&](DeviceBench& bench) {
-      const View view = bench.matrix(5, 128, x);
-      bench.device->rope(view, 64, bench.matrix(5, 64, angles), layout);
-      return bench.read(view);
-    });
-    for (std::size_t head = 0; head < 10; ++head) {
-      double before = 0, after = 0;
-      for (std::size_t i = head * 64; i < head * 64 + 64; ++i) {
-        before += x[i] * x[i];
-        after += y[i] * y[i];
-      }
-      EXPECT_NEAR(before, after, before * 1e-6);
+    for (const std::size_t rotated : {2U, 16U, 20U, 64U}) {
+      expect_same_everywhere([&](Device& device) {
+        const Matrix x = make_matrix(device, 3, 4 * 70, random_floats(3 * 4 * 70, 1));
+        const Matrix angles = make_matrix(device, 3, rotated, random_floats(3 * rotated, 2));
+        device.rope(x.view, 70, angles.view, layout);
+        return read(device, x.view);
+      });
     }
   }
 }
 
-TEST(Layers, SiluMultiplyIsThePortableOne) {
-  std::vector<float> gate = random_numbers(1000, 5, 20.0F);
-  gate[0] = -200;
+TEST(Layers, SiluMultiplyAndAdd) {
+  const std::size_t n = 61;
+  std::vector<float> gate = random_floats(2 * n, 1);
+  for (float& x : gate) x *= 20;
+  gate[0] = -200;  // e^200 is infinite: silu is -0
   gate[1] = 200;
-  gate[2] = 0;
-  const auto up = random_numbers(1000, 6);
-  const auto result = on_all_kernels([&](DeviceBench& bench) {
-    const View out = bench.matrix(10, 100);
-    bench.device->silu_multiply(bench.matrix(10, 100, gate), bench.matrix(10, 100, up), out);
-    return bench.read(out);
+  const std::vector<float> up = random_floats(2 * n, 2);
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix g = make_matrix(device, 2, n, gate), u = make_matrix(device, 2, n, up);
+    device.silu_multiply(g.view, u.view, g.view);
+    device.add(g.view, u.view);
+    return read(device, g.view);
   });
-  for (std::size_t i = 0; i < gate.size(); ++i) EXPECT_EQ(result[i], silu_f32(gate[i]) * up[i]) << gate[i];
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    const double x = gate[i];
+    EXPECT_NEAR(out[i], x / (1 + std::exp(-x)) * up[i] + up[i], 4e-6 * std::max(1.0, std::abs(x)));
+  }
 }
 
-TEST(Layers, AddAndGatherAndEmbedMoveTheRightRows) {
-  const auto sum = on_all_kernels([](DeviceBench& bench) {
-    const View x = bench.matrix(2, 3, {1, 2, 3, 4, 5, 6});
-    bench.device->add(x, bench.matrix(2, 3, {10, 20, 30, 40, 50, 60}));
-    bench.device->all_reduce(x);  // nothing to do on one device
-    return bench.read(x);
+TEST(Layers, ViewsMayBeColumnsOfWiderRows) {
+  const std::vector<float> numbers = random_floats(3 * 40, 1);
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix x = make_matrix(device, 3, 40, numbers);
+    device.add(x.view.column_range(0, 17), x.view.column_range(20, 17));
+    return read(device, x.view);
   });
-  EXPECT_EQ(sum, (std::vector<float>{11, 22, 33, 44, 55, 66}));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(out[i], i % 40 < 17 ? numbers[i] + numbers[i + 20] : numbers[i]);
+  }
+}
 
-  const std::vector<std::uint32_t> indices = {2, 0, 2};
-  const auto rows = on_all_kernels([&](DeviceBench& bench) {
-    const View out = bench.matrix(3, 2);
-    bench.device->gather_rows(bench.matrix(3, 2, {0, 1, 10, 11, 20, 21}), indices, out);
-    return bench.read(out);
-  });
-  EXPECT_EQ(rows, (std::vector<float>{20, 21, 0, 1, 20, 21}));
-
-  const std::vector<std::int32_t> ids = {3, 0, 3};
+TEST(Layers, EmbedUnpacksTheRowsOfTheTable) {
   for (const StorageType* type : storage_types()) {
-    const auto numbers = random_numbers(4 * 256, 7);
-    const auto expected = rounded_to(*type, numbers);
-    const auto embedded = on_all_kernels([&](DeviceBench& bench) {
-      const auto table = bench.weight(*type, WeightRole::embedding, 4, numbers);
-      const View out = bench.matrix(3, 256);
-      bench.device->embed(*table, ids, out);
-      return bench.read(out);
+    const FileWeight table = random_weight(*type, 5, 256, 1);
+    const std::vector<std::int32_t> ids{4, 0, 4};
+    const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+      const auto weight = table.load(device, WeightRole::embedding);
+      const Matrix x = make_matrix(device, 3, 256);
+      device.embed(*weight, ids, x.view);
+      return read(device, x.view);
     });
-    for (std::size_t r = 0; r < 3; ++r) {
-      for (std::size_t i = 0; i < 256; ++i) {
-        ASSERT_EQ(embedded[r * 256 + i], expected[static_cast<std::size_t>(ids[r]) * 256 + i]) << type->name();
-      }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto row = static_cast<std::size_t>(ids[i / 256]);
+      EXPECT_EQ(out[i], table.numbers()[row * 256 + i % 256]);
     }
   }
 }

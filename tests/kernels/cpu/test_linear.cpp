@@ -1,96 +1,112 @@
-// Matrix products of every storage type: the plain kernels against double precision, the fast ones against the plain
-// ones to the bit, and no influence of neighbours, threads or tile shapes.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kernels/device_bench.h"
+#include "kernels/every_device.h"
 
 namespace plm {
 namespace {
 
-struct Shape {
-  std::size_t outputs, inputs;
+struct LinearCase {
+  FileWeight weight;
+  std::size_t rows;
+  std::vector<float> in;    // [rows, weight.inputs]
+  std::vector<float> bias;  // [weight.outputs] or empty
 };
 
-std::vector<float> product(const StorageType& type, Shape shape, std::size_t rows, CpuDeviceOptions options,
-                           bool with_bias = false) {
-  DeviceBench bench(options);
-  const auto weight =
-      bench.weight(type, WeightRole::ffn_up, shape.outputs, random_numbers(shape.outputs * shape.inputs, 1));
-  const auto bias = bench.weight(quant_f32, WeightRole::bias, 1, random_numbers(shape.outputs, 2));
-  const View in = bench.matrix(rows, shape.inputs, random_numbers(rows * shape.inputs, 3));
-  const View out = bench.matrix(rows, shape.outputs);
-  bench.device->linear(*weight, in, out, with_bias ? bias.get() : nullptr);
-  return bench.read(out);
+std::vector<float> run_linear(Device& device, const LinearCase& c) {
+  const auto weight = c.weight.load(device, WeightRole::ffn_up);
+  const FileWeight bias_file = file_weight(quant_f32, 1, c.bias.size(), c.bias);
+  const auto bias = c.bias.empty() ? nullptr : bias_file.load(device, WeightRole::bias);
+  const Matrix in = make_matrix(device, c.rows, c.weight.inputs, c.in);
+  const Matrix out = make_matrix(device, c.rows, c.weight.outputs);
+  device.linear(*weight, in.view, out.view, bias.get());
+  return read(device, out.view);
 }
 
-class LinearOfType : public testing::TestWithParam<const StorageType*> {
- protected:
-  // Shapes with and without whole panels of 16 outputs and whole parts of 32 inputs, where the type allows them.
-  [[nodiscard]] std::vector<Shape> shapes() const {
-    if (GetParam()->block_size == 256) return {{16, 256}, {37, 512}};
-    if (GetParam()->block_size == 32) return {{16, 32}, {70, 96}, {33, 576}};
-    return {{16, 32}, {1, 1}, {70, 97}, {33, 576}};
-  }
-};
+LinearCase random_case(const StorageType& type, std::size_t outputs, std::size_t inputs, std::size_t rows) {
+  return {random_weight(type, outputs, inputs, 1), rows, random_floats(rows * inputs, 2), {}};
+}
 
-TEST_P(LinearOfType, PlainKernelsAgreeWithDoublePrecision) {
-  for (const Shape shape : shapes()) {
-    const auto w = rounded_to(*GetParam(), random_numbers(shape.outputs * shape.inputs, 1));
-    const auto x = random_numbers(2 * shape.inputs, 3);
-    const auto bias = random_numbers(shape.outputs, 2);
-    const auto ours = product(*GetParam(), shape, 2, {.threads = 1, .kernels = KernelChoice::reference}, true);
-    for (std::size_t r = 0; r < 2; ++r) {
-      for (std::size_t o = 0; o < shape.outputs; ++o) {
-        double expected = bias[o];
-        double size = std::abs(expected);
-        for (std::size_t k = 0; k < shape.inputs; ++k) {
-          const double term = static_cast<double>(w[o * shape.inputs + k]) * x[r * shape.inputs + k];
-          expected += term;
-          size += std::abs(term);
+TEST(Linear, ByHand) {
+  // The sum of a part is rounded before the next part is added: 2^24 + (1 + 1) but not (2^24 + 1) + 1.
+  std::vector<float> w(64, 0.0F);
+  w[0] = 0x1p24F;
+  w[32] = w[33] = 1;
+  const LinearCase c{file_weight(quant_f32, 1, 64, w), 1, std::vector<float>(64, 1.0F), {0.5F}};
+  EXPECT_EQ(expect_same_everywhere([&](Device& device) { return run_linear(device, c); }),
+            std::vector<float>{0x1p24F + 2.0F});
+}
+
+TEST(Linear, MultiplyAddIsFused) {
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24; the last bit survives only when the product is not rounded.
+  const float x = 1 + 0x1p-12F;
+  const LinearCase c{file_weight(quant_f32, 1, 2, {-1, x}), 1, {1 + 0x1p-11F, x}, {}};
+  CpuDevice reference({.threads = 1, .kernels = KernelChoice::reference});
+  EXPECT_EQ(run_linear(reference, c), std::vector<float>{0x1p-24F});
+}
+
+TEST(Linear, EveryTypeAndShapeIsTheSameEverywhereAndNearTheExactSum) {
+  for (const StorageType* type : storage_types()) {
+    for (const std::size_t outputs : {1U, 37U, 96U}) {
+      for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 13U}) {
+        LinearCase c = random_case(*type, outputs, 512, rows);
+        if (rows == 2) c.bias = random_floats(outputs, 3);
+        SCOPED_TRACE(testing::Message() << type->name() << " " << outputs << " outputs, " << rows << " rows");
+        const std::vector<float> out = expect_same_everywhere([&](Device& device) { return run_linear(device, c); });
+        const std::vector<float> w = c.weight.numbers();
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          const std::size_t r = i / outputs, o = i % outputs;
+          double sum = c.bias.empty() ? 0 : c.bias[o];
+          for (std::size_t k = 0; k < 512; ++k) sum += double{c.in[r * 512 + k]} * w[o * 512 + k];
+          ASSERT_NEAR(out[i], sum, 2e-5);
         }
-        ASSERT_NEAR(ours[r * shape.outputs + o], expected, size * 2e-6) << shape.outputs << "x" << shape.inputs;
       }
     }
   }
 }
 
-TEST_P(LinearOfType, FastKernelsEqualThePlainOnes) {
-  for (const Shape shape : shapes()) {
-    for (const std::size_t rows : {1U, 2U, 3U, 4U, 7U, 30U}) {
-      const auto plain = product(*GetParam(), shape, rows, {.threads = 1, .kernels = KernelChoice::reference}, true);
-      const auto fast = product(*GetParam(), shape, rows, {.threads = 2}, true);
-      if (machine_fuses()) {
-        ASSERT_TRUE(same_bits(plain, fast)) << shape.outputs << "x" << shape.inputs << ", rows " << rows;
+TEST(Linear, InputsOfPlainTypesNeedNotFillTheirLastPart) {
+  for (const StorageType* type : {&quant_f32, &quant_f16, &quant_bf16}) {
+    for (const std::size_t inputs : {1U, 31U, 33U, 40U, 300U}) {
+      for (const std::size_t rows : {1U, 7U}) {
+        const LinearCase c = random_case(*type, 19, inputs, rows);
+        expect_same_everywhere([&](Device& device) { return run_linear(device, c); });
       }
-      for (std::size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(plain[i], fast[i], 1e-3);
     }
   }
 }
 
-TEST_P(LinearOfType, ARowIsTheSameInAnyCompanyAndWithAnyThreads) {
-  const Shape shape = shapes().back();
-  const auto together = product(*GetParam(), shape, 200, {.threads = 1});
-  for (const int threads : {2, 4}) {
-    EXPECT_TRUE(same_bits(product(*GetParam(), shape, 200, {.threads = threads}), together)) << threads;
-  }
-  const auto few = product(*GetParam(), shape, 1, {.threads = 1});  // the same first row, alone
-  EXPECT_TRUE(same_bits(few, {together.begin(), together.begin() + static_cast<std::ptrdiff_t>(shape.outputs)}));
+TEST(Linear, ARowDoesNotDependOnTheOthers) {
+  const LinearCase all = random_case(*find_storage_type("q4_1"), 96, 288, 200);
+  for_each_fast_device(2, [&](CpuDevice& device) {
+    const std::vector<float> together = run_linear(device, all);
+    for (const std::size_t count : {1U, 2U, 3U, 6U, 8U, 193U}) {
+      const std::size_t first = 200 - count;
+      const LinearCase some{
+          all.weight, count, {all.in.begin() + static_cast<std::ptrdiff_t>(first * 288), all.in.end()}, {}};
+      const std::vector<float> expected(together.begin() + static_cast<std::ptrdiff_t>(first * 96), together.end());
+      EXPECT_EQ(bits_of(run_linear(device, some)), bits_of(expected)) << device.describe() << ", rows: " << count;
+    }
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(StorageTypes, LinearOfType, testing::ValuesIn(storage_types().begin(), storage_types().end()),
-                         [](const auto& instance) { return std::string(instance.param->name()); });
-
-TEST(Linear, AHandComputedProduct) {
-  for (const KernelChoice kernels : {KernelChoice::fast, KernelChoice::reference}) {
-    DeviceBench bench(CpuDeviceOptions{.threads = 1, .kernels = kernels});
-    const auto weight = bench.weight(quant_f32, WeightRole::head, 2, {1, 2, 3, 4, 5, 6});
-    const auto bias = bench.weight(quant_f32, WeightRole::bias, 1, {100, 200});
-    const View in = bench.matrix(2, 3, {1, 0, -1, 2, 2, 2});
-    const View out = bench.matrix(2, 2);
-    bench.device->linear(*weight, in, out, bias.get());
-    EXPECT_EQ(bench.read(out), (std::vector<float>{98, 198, 112, 230}));
+TEST(Linear, WeightsAreUnpackedBitForBit) {
+  // A unit vector as input reads one column of the weight.
+  for (const StorageType* type : storage_types()) {
+    const FileWeight weight = random_weight(*type, 48, 256, 5);
+    const std::vector<float> numbers = weight.numbers();
+    for_each_fast_device(1, [&](CpuDevice& device) {
+      const auto loaded = weight.load(device, WeightRole::ffn_up);
+      std::vector<float> units(256 * 256);
+      for (std::size_t k = 0; k < 256; ++k) units[k * 256 + k] = 1;
+      const Matrix in = make_matrix(device, 256, 256, units), out = make_matrix(device, 256, 48);
+      device.linear(*loaded, in.view, out.view);
+      const std::vector<float> columns = read(device, out.view);
+      for (std::size_t k = 0; k < 256; ++k) {
+        for (std::size_t o = 0; o < 48; ++o) ASSERT_EQ(columns[k * 48 + o], numbers[o * 256 + k]) << type->name();
+      }
+    });
   }
 }
 

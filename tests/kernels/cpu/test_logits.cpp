@@ -1,113 +1,120 @@
-// Reading logits: statistics against double precision, the largest n with their ties, and numbers that are none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "kernels/device_bench.h"
+#include "kernels/every_device.h"
 
 namespace plm {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-std::vector<RowStatistics> statistics_of(const std::vector<float>& logits, std::size_t rows, CpuDeviceOptions options) {
-  DeviceBench bench(options);
-  const View view = bench.matrix(rows, logits.size() / rows, logits);
-  std::vector<RowStatistics> statistics(rows);
-  bench.device->statistics(view, statistics);
-  EXPECT_TRUE(bench.device->wait().has_value());
-  return statistics;
+// max, second, log_sum_exp, entropy, argmax, bad of each row; sums are compared as bits across devices.
+std::vector<float> run_statistics(Device& device, std::size_t columns, const std::vector<float>& logits) {
+  const Matrix matrix = make_matrix(device, logits.size() / columns, columns, logits);
+  std::vector<RowStatistics> rows(matrix.view.rows);
+  device.statistics(matrix.view, rows);
+  EXPECT_TRUE(device.wait().has_value());
+  std::vector<float> flat;
+  for (const RowStatistics& r : rows) {
+    if (r.bad != 0) {
+      flat.insert(flat.end(), {0, 0, 0, 0, 0, 1});  // of a bad row nothing else is said
+    } else {
+      flat.insert(flat.end(), {r.max, r.second, r.log_sum_exp, r.entropy, static_cast<float>(r.argmax), 0});
+    }
+  }
+  return flat;
 }
 
-std::vector<TokenScore> top_of(const std::vector<float>& logits, std::size_t n, CpuDeviceOptions options) {
-  DeviceBench bench(options);
-  const View view = bench.matrix(1, logits.size(), logits);
-  std::vector<TokenScore> top(n);
-  bench.device->top_n(view, n, top);
-  EXPECT_TRUE(bench.device->wait().has_value());
-  return top;
+std::vector<float> statistics(std::size_t columns, const std::vector<float>& logits) {
+  return expect_same_everywhere([&](Device& device) { return run_statistics(device, columns, logits); });
 }
 
-const CpuDeviceOptions kPlain = {.threads = 1, .kernels = KernelChoice::reference};
-const CpuDeviceOptions kFast = {.threads = 2};
+TEST(Logits, StatisticsByHand) {
+  // Probabilities 1/4 and 3/4.
+  const std::vector<float> row = statistics(2, {0, std::log(3.0F)});
+  EXPECT_FLOAT_EQ(row[0], std::log(3.0F));
+  EXPECT_EQ(row[1], 0);
+  EXPECT_NEAR(row[2], std::log(4.0), 1e-6);
+  EXPECT_NEAR(row[3], 0.5623351446, 1e-6);
+  EXPECT_EQ(row[4], 1);
+}
 
-TEST(Logits, StatisticsAgreeWithDoublePrecision) {
-  for (const std::size_t vocabulary : {1U, 2U, 17U, 320U, 5000U}) {
-    const auto logits = random_numbers(3 * vocabulary, 11, 4.0F);
-    for (const auto& options : {kPlain, kFast}) {
-      const auto statistics = statistics_of(logits, 3, options);
-      for (std::size_t r = 0; r < 3; ++r) {
-        const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(r * vocabulary);
-        const auto end = begin + static_cast<std::ptrdiff_t>(vocabulary);
-        const auto best = std::max_element(begin, end);
-        double sum = 0;
-        for (auto it = begin; it != end; ++it) sum += std::exp(static_cast<double>(*it));
-        double entropy = 0;
-        for (auto it = begin; it != end; ++it) {
-          const double p = std::exp(static_cast<double>(*it)) / sum;
-          entropy -= p * std::log(p);
-        }
-        EXPECT_EQ(statistics[r].argmax, best - begin);
-        EXPECT_EQ(statistics[r].max, *best);
-        EXPECT_NEAR(statistics[r].log_sum_exp, std::log(sum), 1e-5);
-        EXPECT_NEAR(statistics[r].entropy, entropy, 1e-4);
-        EXPECT_EQ(statistics[r].bad, 0);
+TEST(Logits, StatisticsAreWithinRoundingOfTheFormula) {
+  for (const std::size_t n : {1U, 2U, 15U, 33U, 257U, 5000U}) {
+    std::vector<float> logits = random_floats(n, 1);
+    for (float& x : logits) x *= 10;
+    if (n > 20) logits[17] = -kInfinity;  // a forbidden token
+    const std::vector<float> row = statistics(n, logits);
+    double z = 0, weighted = 0;
+    for (const float x : logits) z += std::exp(double{x});
+    for (const float x : logits) weighted += x > -kInfinity ? std::exp(double{x}) / z * x : 0;
+    EXPECT_NEAR(row[2], std::log(z), 1e-5);
+    EXPECT_NEAR(row[3], std::log(z) - weighted, 1e-5);
+    std::ranges::sort(logits, std::greater());
+    EXPECT_EQ(row[0], logits[0]);
+    EXPECT_EQ(row[1], n > 1 ? logits[1] : -kInfinity);
+  }
+}
+
+TEST(Logits, TiesGoToTheSmallestId) {
+  for (const std::size_t n : {3U, 40U}) {
+    for (std::size_t first = 0; first + 1 < n; ++first) {
+      std::vector<float> logits(n, -1.0F);
+      logits[first] = logits[n - 1] = 2.0F;
+      const std::vector<float> row = statistics(n, logits);
+      EXPECT_EQ(row[4], static_cast<float>(first));
+      EXPECT_EQ(row[1], 2.0F) << "second largest of a tie";
+    }
+  }
+}
+
+TEST(Logits, NanAndInfinityAreFoundAnywhere) {
+  for (const std::size_t n : {5U, 37U}) {
+    for (const float poison : {kNan, kInfinity}) {
+      for (std::size_t place = 0; place < n; ++place) {
+        std::vector<float> logits(2 * n, 0.5F);
+        logits[place] = poison;
+        const std::vector<float> rows = statistics(n, logits);
+        EXPECT_EQ(rows[5], 1) << poison << " at " << place;
+        EXPECT_EQ(rows[11], 0) << "the other row is good";
       }
     }
   }
+  EXPECT_EQ(statistics(3, {-kInfinity, -kInfinity, -kInfinity})[2], -kInfinity) << "everything forbidden is not bad";
 }
 
-TEST(Logits, FastStatisticsEqualThePlainOnes) {
-  const auto logits = random_numbers(2 * 3001, 12, 4.0F);
-  const auto plain = statistics_of(logits, 2, kPlain);
-  for (const int threads : {1, 2, 4}) {
-    const auto fast = statistics_of(logits, 2, {.threads = threads});
-    for (std::size_t r = 0; r < 2 && machine_fuses(); ++r) {
-      EXPECT_EQ(fast[r].log_sum_exp, plain[r].log_sum_exp);
-      EXPECT_EQ(fast[r].entropy, plain[r].entropy);
-      EXPECT_EQ(fast[r].second, plain[r].second);
-      EXPECT_EQ(fast[r].argmax, plain[r].argmax);
-    }
-  }
-}
-
-TEST(Logits, TiesGoToTheSmallerId) {
-  const std::vector<float> logits = {1, 7, 3, 7, -kInfinity, 7, 2};
-  for (const auto& options : {kPlain, kFast}) {
-    const auto statistics = statistics_of(logits, 1, options).front();
-    EXPECT_EQ(statistics.argmax, 1);
-    EXPECT_EQ(statistics.second, 7);
-    const auto top = top_of(logits, 5, options);
-    std::vector<int> ids;
-    for (const TokenScore& token : top) ids.push_back(token.id);
-    EXPECT_EQ(ids, (std::vector<int>{1, 3, 5, 2, 6}));
-  }
-}
-
-TEST(Logits, TopEqualsAFullSort) {
-  auto logits = random_numbers(4000, 13);
-  for (float& logit : logits) logit = std::round(logit * 8) / 8;  // many ties
-  std::vector<std::int32_t> ids(logits.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i);
-  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) {
-    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+std::vector<float> top(std::size_t columns, std::size_t n, const std::vector<float>& logits) {
+  return expect_same_everywhere([&](Device& device) {
+    const Matrix matrix = make_matrix(device, logits.size() / columns, columns, logits);
+    std::vector<TokenScore> best(matrix.view.rows * n);
+    device.top_n(matrix.view, n, best);
+    EXPECT_TRUE(device.wait().has_value());
+    std::vector<float> flat;
+    for (const TokenScore& score : best) flat.insert(flat.end(), {static_cast<float>(score.id), score.logit});
+    return flat;
   });
-  for (const auto& options : {kPlain, kFast}) {
-    for (const std::size_t n : {1U, 20U, 4000U}) {
-      const auto top = top_of(logits, n, options);
-      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(top[i].id, ids[i]) << n << " " << i;
-    }
-  }
 }
 
-TEST(Logits, NumbersThatAreNoneAreSaid) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {
-    auto logits = random_numbers(100, 14);
-    logits[77] = bad;
-    EXPECT_EQ(statistics_of(logits, 1, kPlain).front().bad, 1);
-    EXPECT_EQ(statistics_of(logits, 1, kFast).front().bad, 1);
+TEST(Logits, TopNIsOrderedByLogitThenId) {
+  EXPECT_EQ(top(6, 4, {1, 3, 2, 3, 2, 0}), (std::vector<float>{1, 3, 3, 3, 2, 2, 4, 2}));
+  EXPECT_EQ(top(3, 1, {5, 5, 5, 0, 1, 1}), (std::vector<float>{0, 5, 1, 1}));
+  EXPECT_EQ(top(2, 2, {-kInfinity, 1}), (std::vector<float>{1, 1, 0, -kInfinity}));
+  EXPECT_TRUE(top(3, 0, {1, 2, 3}).empty());
+}
+
+TEST(Logits, TopNAgreesWithSortingTheRow) {
+  std::vector<float> logits = random_floats(1003, 1);
+  for (float& x : logits) x = std::round(x * 50);  // many ties
+  std::vector<std::size_t> ids(logits.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+  std::ranges::stable_sort(ids, [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  for (const std::size_t n : {1U, 5U, 64U, 1003U}) {
+    const std::vector<float> best = top(1003, n, logits);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(best[2 * i], static_cast<float>(ids[i]));
   }
 }
 
