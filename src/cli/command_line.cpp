@@ -160,7 +160,7 @@ class Reader {
       const Argument& argument = wanted[i];
       if (i >= given.size()) {
         if (!argument.required) break;
-        return fail(ErrorKind::usage, "{} is missing: {}; {}", argument.name, argument.summary, usage_line(command_));
+        return fail(ErrorKind::usage, "{} is missing; {}", argument.name, usage_line(command_));
       }
       if (!argument.choices.empty() && !contains(argument.choices, given[i])) {
         return fail(ErrorKind::usage, "{}: found \"{}\", expected one of {}", argument.name, printable(given[i], 80),

@@ -53,10 +53,9 @@ Result<std::string> read_text(const std::string& name) {
   if (file == nullptr) return fail(ErrorKind::bad_input, "{}: {}", shown, std::strerror(errno));
   std::string text;
   std::array<char, 65536> part;
-  while (text.size() <= kMostBytes) {
-    const std::size_t count = std::fread(part.data(), 1, part.size(), file);
-    if (count == 0) break;
-    text.append(part.data(), count);
+  // The end is asked for, not found by reading on: a terminal would wait for a second Ctrl-D.
+  while (text.size() <= kMostBytes && std::feof(file) == 0 && std::ferror(file) == 0) {
+    text.append(part.data(), std::fread(part.data(), 1, part.size(), file));
   }
   const bool failed = std::ferror(file) != 0;
   const int reason = errno;

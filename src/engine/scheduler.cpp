@@ -8,7 +8,6 @@ namespace plm {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-constexpr std::size_t kShortRows = 16;  // a pass of so few rows belongs to somebody who writes, not to a long prompt
 
 // A pass may be cut into chunks when no row sees a later one and what a chunk computes stays for the next.
 bool can_be_cut(const PassRequest& request) {
@@ -57,7 +56,7 @@ bool Scheduler::add_slice(EngineSession& session) {
 
   if (auto reserved = session.state_.reserve(count, batch_.copies); !reserved.has_value()) {
     waiting.error = std::move(reserved).error();
-    return;
+    return true;
   }
   Slice slice{&session, waiting.rows_done, count, batch_.yields.size(), 0};
   const auto first_row = static_cast<std::uint32_t>(batch_.tokens.size());
@@ -72,6 +71,7 @@ bool Scheduler::add_slice(EngineSession& session) {
   add_sights(session, slice);
   batch_.pages.push_back(session.state_.storages());
   batch_.slices.push_back(slice);
+  return true;
 }
 
 void Scheduler::add_sights(const EngineSession& session, const Slice& slice) {

@@ -15,7 +15,7 @@
 //  rank
 //     order and does nothing on one device. Models call it after the roles that are split along their input.
 // "lanes16(v)" below is: sixteen running sums, number i goes to sum i mod 16, in order; then sums j and j+8, j+4, j+2,
-// j+1 are added pairwise. Tested by tests/kernels/test_cpu_device.cpp; the independence of host memory by
+// j+1 are added pairwise. Tested by tests/kernels/cpu/test_cpu_device.cpp; the independence of host memory by
 // tests/kernels/test_fake_device.cpp.
 #pragma once
 

@@ -1,5 +1,7 @@
 #include "model/model_file.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/utf8.h"
@@ -60,6 +62,26 @@ Result<std::string> ModelFile::text_or(std::string_view key, std::string_view ot
   return std::string(value.value_or(otherwise));
 }
 
+// "llama.embedding_length = 64, llama.rope.dimension_count = 64"; empty when none does.
+std::string ModelFile::keys_that_say(std::uint64_t value) const {
+  std::string keys;
+  for (const MetaEntry& entry : file_->metadata()) {
+    if (!entry.key.starts_with(architecture_ + ".") || entry.value.as_unsigned() != value) continue;
+    keys += fmt::format("{}{} = {}", keys.empty() ? "" : ", ", entry.key, value);
+  }
+  return keys;
+}
+
+tl::unexpected<Error> ModelFile::shape_error(const TensorEntry& entry, MatrixSize expected) const {
+  const bool is_vector = expected.outputs == 1;
+  const std::string shape =
+      is_vector ? fmt::format("{}", expected.inputs) : fmt::format("{}, {}", expected.inputs, expected.outputs);
+  std::string keys = keys_that_say(entry.dims[0] != expected.inputs ? expected.inputs : expected.outputs);
+  if (keys.empty()) keys = "the hyper-parameters";
+  return fail(ErrorKind::bad_input, "{}: tensor {}: shape [{}], expected [{}] by {}", path(), entry.name,
+              fmt::join(entry.shape(), ", "), shape, keys);
+}
+
 Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize size) {
   const TensorEntry* entry = file_->find_tensor(name);
   if (entry == nullptr) {
@@ -67,17 +89,10 @@ Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize 
                 "{}: tensor {}: missing; the file is incomplete or of another architecture than {}", path(), name,
                 architecture_);
   }
-  if (used_.insert(name).second && progress_) {
-    bytes_asked_ += entry->bytes.size();
-    progress_(static_cast<double>(bytes_asked_) / static_cast<double>(all_bytes_));
-  }
+  used_.insert(name);
   const bool fits =
       entry->dims[0] == size.inputs && entry->dims[1] == size.outputs && entry->dims[2] == 1 && entry->dims[3] == 1;
-  if (!fits) {
-    return fail(ErrorKind::bad_input, "{}: tensor {}: shape [{}], expected [{}] by the hyper-parameters", path(), name,
-                fmt::join(entry->shape(), ", "),
-                size.outputs == 1 ? fmt::format("{}", size.inputs) : fmt::format("{}, {}", size.inputs, size.outputs));
-  }
+  if (!fits) return shape_error(*entry, size);
   const StorageType* type = find_storage_type(entry->type->id);
   if (type == nullptr) {
     std::string known;
@@ -94,6 +109,25 @@ void ModelFile::set_progress(std::function<void(double fraction)> progress) {
   progress_ = std::move(progress);
   all_bytes_ = 0;
   for (const TensorEntry& entry : file_->tensors()) all_bytes_ += entry.bytes.size();
+}
+
+void ModelFile::tell_taken(const TensorEntry& entry) {
+  if (!progress_ || !taken_.insert(std::string(entry.name)).second) return;
+  bytes_taken_ += entry.bytes.size();
+  progress_(static_cast<double>(bytes_taken_) / static_cast<double>(all_bytes_));
+}
+
+std::size_t ModelFile::layers_in_file() const {
+  constexpr std::string_view kPrefix = "blk.";
+  std::size_t count = 0;
+  for (const TensorEntry& entry : file_->tensors()) {
+    if (!entry.name.starts_with(kPrefix)) continue;
+    const std::string_view rest = entry.name.substr(kPrefix.size());
+    std::size_t index = 0;
+    const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+    if (code == std::errc() && end != rest.data() + rest.size() && *end == '.') count = std::max(count, index + 1);
+  }
+  return count;
 }
 
 void ModelFile::warn_about_unused_tensors() {

@@ -57,8 +57,13 @@ class ModelFile {
   /// The tensor of this shape. Errors: missing, other shape, a storage type that cannot be used.
   [[nodiscard]] Result<Tensor> tensor(const std::string& name, MatrixSize size);
 
-  /// Told, tensor by tensor, which share of the file's tensor bytes has been asked for.
+  /// One more than the highest N of the tensors "blk.N...".
+  [[nodiscard]] std::size_t layers_in_file() const;
+
+  /// Told, tensor by tensor, which share of the file's tensor bytes is on the device.
   void set_progress(std::function<void(double fraction)> progress);
+  /// To be called when a tensor has been taken in; a second time it counts nothing.
+  void tell_taken(const TensorEntry& entry);
 
   /// Warns of the tensors that nothing asked for: the first by name, the others by number.
   void warn_about_unused_tensors();
@@ -68,13 +73,16 @@ class ModelFile {
 
  private:
   [[nodiscard]] std::string full_key(std::string_view key) const;
+  [[nodiscard]] std::string keys_that_say(std::uint64_t value) const;
+  [[nodiscard]] tl::unexpected<Error> shape_error(const TensorEntry& entry, MatrixSize expected) const;
 
   std::shared_ptr<const GgufFile> file_;
   std::string architecture_;
-  std::unordered_set<std::string> used_;
+  std::unordered_set<std::string> used_;   // asked for
+  std::unordered_set<std::string> taken_;  // on the device
   std::vector<std::string> warnings_;
   std::function<void(double)> progress_;
-  std::size_t bytes_asked_ = 0;
+  std::size_t bytes_taken_ = 0;
   std::size_t all_bytes_ = 0;  // of the tensors, once there is someone to tell
 };
 

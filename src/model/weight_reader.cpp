@@ -4,15 +4,17 @@ namespace plm {
 
 Result<std::unique_ptr<Weight>> WeightReader::matrix(const std::string& name, WeightRole role, MatrixSize size) {
   PLM_TRY_ASSIGN(const ModelFile::Tensor found, file_.tensor(name, size));
-  auto weight = device_.load_weight({name, role, found.type, size.outputs, size.inputs, found.entry->bytes});
+  if (device_ == nullptr) return nullptr;
+  auto weight = device_->load_weight({name, role, found.type, size.outputs, size.inputs, found.entry->bytes});
   if (!weight.has_value()) return tl::unexpected<Error>(weight.error().within(file_.path()));
+  file_.tell_taken(*found.entry);
   return weight;
 }
 
 Result<std::unique_ptr<Weight>> WeightReader::vector(const std::string& name, WeightRole role, std::size_t size) {
   const MatrixSize shape{.outputs = 1, .inputs = size};
   PLM_TRY_ASSIGN(const ModelFile::Tensor found, file_.tensor(name, shape));
-  if (found.type != &quant_f32) {
+  if (found.type != &quant_f32 && device_ != nullptr) {
     file_.warn(
         fmt::format("{}: tensor {}: stored as {}, expected f32; converted", file_.path(), name, found.type->name()));
   }

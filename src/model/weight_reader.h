@@ -1,5 +1,6 @@
-// Tensors of a model file on their way to a device.
-// Tested by tests/model/test_weight_reader.cpp.
+// Tensors of a model file on their way to a device. An architecture reads all of its tensors twice: with a reader that
+// only looks, so that a file with a fault is refused before any weight has cost something, and with one that takes
+// them. Tested by tests/model/test_weight_reader.cpp.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,10 @@ namespace plm {
 
 class WeightReader {
  public:
-  WeightReader(ModelFile& file, Device& device) : file_(file), device_(device) {}
+  /// Takes what it reads to the device.
+  WeightReader(ModelFile& file, Device& device) : file_(file), device_(&device) {}
+  /// Only looks: every tensor is checked, and the weights that come back are null.
+  explicit WeightReader(ModelFile& file) : file_(file) {}
 
   [[nodiscard]] bool has(std::string_view name) const { return file_.has_tensor(name); }
 
@@ -28,7 +32,7 @@ class WeightReader {
 
  private:
   ModelFile& file_;
-  Device& device_;
+  Device* device_ = nullptr;  // null: only looks
 };
 
 }  // namespace plm

@@ -1,11 +1,10 @@
 // Text to tokens: splits at special tokens, gives the ordinary text between them to the encoder of the vocabulary's
 // kind, and puts around it what the model expects.
 //
-// User-defined tokens are always kept whole. Control tokens are recognised only when asked for: in the words of a
-// user "<|im_end|>" is ten characters of ordinary text. A vocabulary whose encoder is not written yet loads all the
-// same, for use by ids; only encoding is refused. Adding a kind: a subclass of TextEncoder and its line in
-// tokenizer.cpp. Immutable, so threads may share it. Tested by tests/text/test_tokenizer.cpp and
-// test_tokenizer.cpp.
+// User-defined tokens are always kept whole. Control tokens are recognised only when asked for: in the words of a user
+// "<|im_end|>" is ten characters of ordinary text. A vocabulary whose encoder is not written yet loads all the same,
+// for use by ids; only encoding is refused. Adding a kind: a subclass of TextEncoder and its line in tokenizer.cpp.
+// Immutable, so threads may share it. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-"""What happens to a running `plm` when the world interferes: Ctrl-C, a reader that goes away, a model file that changes."""
+"""A running `plm` when the world interferes: Ctrl-C, a reader that goes away, a model file that changes."""
 
 import os
 import pathlib
@@ -47,9 +47,14 @@ class SignalTest(unittest.TestCase):
                 self.assertRegex(errors, r"\[seed \d+: interrupted, \d+ tokens written at [\d.]+/s\]\n\[load .*\]\n\Z")
 
     def test_scoring_can_be_interrupted(self):
-        with Running("score", MODEL, "--ids", ",".join(["65"] * 50000), "-c", 50000, "--threads", 1) as running:
-            running.process.send_signal(signal.SIGINT)
-            self.assertEqual(running.end()[0], 130)
+        with tempfile.NamedTemporaryFile() as text:
+            text.write(b"A" * 60000)
+            text.flush()
+            with Running("score", MODEL, text.name, "-c", 100000, "--threads", 1) as running:
+                running.process.send_signal(signal.SIGINT)
+                code, errors = running.end()
+                self.assertEqual(code, 130, errors)
+                self.assertIn("error: scoring: interrupted\n", errors)
 
     def test_a_reader_that_goes_away_ends_it_without_a_word(self):
         with Running("run", MODEL, *ENDLESS) as running:
@@ -72,7 +77,7 @@ class ModelFileTest(unittest.TestCase):
             change()
             code, errors = running.end()
             self.assertEqual(code, 7, errors)
-            self.assertRegex(errors, rf"(?m)^error: {self.model}: the file was ")
+            self.assertRegex(errors, rf"(?m)^error: {self.model}: the file .*while in use")
             self.assertTrue(running.seen.startswith(b"1124"))
 
     def test_truncated_to_nothing(self):

@@ -5,7 +5,6 @@ import pty
 import signal
 import subprocess
 import termios
-import tty
 import unittest
 
 from program import MODEL, command
@@ -16,9 +15,8 @@ CTRL_D = b"\x04"
 def on_terminal(*words, typed=b"", env=None):
     """Runs plm with all three streams on a terminal; returns its exit code and everything the terminal received."""
     keyboard, screen = pty.openpty()
-    tty.setcbreak(screen)  # no echo
     attributes = termios.tcgetattr(screen)
-    attributes[3] |= termios.ICANON  # but whole lines, and an end of file
+    attributes[3] &= ~termios.ECHO
     termios.tcsetattr(screen, termios.TCSANOW, attributes)
     process = subprocess.Popen(command(*words), stdin=screen, stdout=screen, stderr=screen,
                                env={**os.environ, "NO_COLOR": "", **(env or {})})

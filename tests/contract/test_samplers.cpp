@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "base/json.h"
 #include "base/philox.h"
 #include "sampling/chain.h"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/philox.h"
 
@@ -69,70 +68,92 @@ TEST(Canvas, KnowsFromWhereStoredStateIsStale) {
   EXPECT_EQ(canvas.stale_from(), 2U) << "everything after moved";
 }
 
-// Whatever happens, ids, order and staleness are those of a plain list that is searched from the front.
-TEST(Canvas, BehavesLikeAListUnderRandomEdits) {
+// A canvas beside a plain list that is searched from the front; every edit is made in both.
+class Twins {
+ public:
+  void insert(std::size_t position, CellStatus status, TokenId token) {
+    const bool is_given = status == CellStatus::given;
+    const CellId id = is_given ? canvas_.append_given(token) : canvas_.insert_open(position, token);
+    list_.insert(list_.begin() + static_cast<std::ptrdiff_t>(position), {{id, status, token}, false});
+    stale_from(position);
+  }
+  void refresh(std::size_t position) {
+    canvas_.refreshed(position);
+    for (std::size_t i = 0; i < position; ++i) list_[i].is_fresh = true;
+  }
+  void erase(std::size_t position) {
+    canvas_.erase(list_[position].cell.id);
+    list_.erase(list_.begin() + static_cast<std::ptrdiff_t>(position));
+    stale_from(position);
+  }
+  // Changes the cell in one of the two ways that its status allows.
+  void change(std::size_t position, bool changes_status, TokenId token) {
+    Cell& cell = list_[position].cell;
+    const bool was_open = cell.status == CellStatus::open;
+    cell.token = token;
+    if (changes_status) {
+      cell.status = was_open ? CellStatus::committed : CellStatus::open;
+      was_open ? canvas_.commit(cell.id, token) : canvas_.revoke(cell.id, token);
+    } else {
+      was_open ? canvas_.show(cell.id, token) : canvas_.replace(cell.id, token);
+    }
+    stale_from(position);
+  }
+
+  [[nodiscard]] std::size_t size() const { return list_.size(); }
+  [[nodiscard]] bool is_given(std::size_t position) const { return list_[position].cell.status == CellStatus::given; }
+
+  void expect_equal() const {
+    ASSERT_EQ(canvas_.size(), list_.size());
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      EXPECT_EQ(canvas_.at(i).id, list_[i].cell.id);
+      EXPECT_EQ(canvas_.at(i).status, list_[i].cell.status);
+      EXPECT_EQ(canvas_.at(i).token, list_[i].cell.token);
+      EXPECT_EQ(canvas_.position_of(list_[i].cell.id), i);
+    }
+    const auto stale = std::find_if(list_.begin(), list_.end(), [](const Entry& entry) { return !entry.is_fresh; });
+    EXPECT_EQ(canvas_.stale_from(), static_cast<std::size_t>(stale - list_.begin()));
+  }
+
+ private:
   struct Entry {
-    CellId id;
-    CellStatus status;
-    TokenId token;
-    bool is_fresh;
+    Cell cell;
+    bool is_fresh;  // its state fits
   };
+  void stale_from(std::size_t position) {
+    for (std::size_t i = position; i < list_.size(); ++i) list_[i].is_fresh = false;
+  }
+
+  Canvas canvas_;
+  std::vector<Entry> list_;
+};
+
+TEST(Canvas, BehavesLikeAListUnderRandomEdits) {
   for (std::uint32_t round = 0; round < 30; ++round) {
-    Canvas canvas;
-    std::vector<Entry> list;
-    const auto stale_after = [&](std::size_t position) {
-      for (std::size_t i = position; i < list.size(); ++i) list[i].is_fresh = false;
-    };
-    const auto drawn = [&](std::uint32_t step, std::uint32_t draw, std::size_t below) {
-      const double u = uniform({.seed = 3, .candidate = round, .cell = step, .draw = draw});
-      return static_cast<std::size_t>(u * static_cast<double>(below));
-    };
+    Twins twins;
     for (std::uint32_t step = 0; step < 200; ++step) {
-      const std::size_t action = drawn(step, 0, 8);
-      const auto token = static_cast<TokenId>(drawn(step, 1, 1000));
-      const std::size_t at = drawn(step, 2, list.size() + 1);
-      if (action <= 2 || at == list.size()) {
-        const bool is_given = action == 0;
-        const std::size_t place = is_given ? list.size() : at;
-        const CellId id = is_given ? canvas.append_given(token) : canvas.insert_open(place, token);
-        const CellStatus status = is_given ? CellStatus::given : CellStatus::open;
-        list.insert(list.begin() + static_cast<std::ptrdiff_t>(place), {id, status, token, false});
-        stale_after(place);
+      const auto drawn = [&](std::uint32_t draw, std::size_t below) {
+        const double u = uniform({.seed = 3, .candidate = round, .cell = step, .draw = draw});
+        return static_cast<std::size_t>(u * static_cast<double>(below));
+      };
+      const auto token = static_cast<TokenId>(drawn(0, 1000));
+      const std::size_t at = drawn(1, twins.size() + 1);
+      const std::size_t action = drawn(2, 8);
+      if (action == 0) {
+        twins.insert(twins.size(), CellStatus::given, token);
+      } else if (action <= 2 || at == twins.size()) {
+        twins.insert(at, CellStatus::open, token);
       } else if (action == 3) {
-        canvas.refreshed(at);
-        for (std::size_t i = 0; i < at; ++i) list[i].is_fresh = true;
-      } else if (list[at].status == CellStatus::given) {
+        twins.refresh(at);
+      } else if (twins.is_given(at)) {
         continue;
       } else if (action == 4) {
-        canvas.erase(list[at].id);
-        list.erase(list.begin() + static_cast<std::ptrdiff_t>(at));
-        stale_after(at);
+        twins.erase(at);
       } else {
-        Entry& entry = list[at];
-        entry.token = token;
-        if (entry.status == CellStatus::open && action == 5) {
-          canvas.show(entry.id, token);
-        } else if (entry.status == CellStatus::open) {
-          canvas.commit(entry.id, token);
-          entry.status = CellStatus::committed;
-        } else if (action == 6) {
-          canvas.replace(entry.id, token);
-        } else {
-          canvas.revoke(entry.id, token);
-          entry.status = CellStatus::open;
-        }
-        stale_after(at);
+        twins.change(at, action != 5, token);
       }
     }
-    ASSERT_EQ(canvas.size(), list.size());
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      EXPECT_EQ(canvas.at(i).id, list[i].id);
-      EXPECT_EQ(canvas.at(i).status, list[i].status);
-      EXPECT_EQ(canvas.at(i).token, list[i].token);
-      EXPECT_EQ(canvas.position_of(list[i].id), i);
-    }
-    const auto stale = std::find_if(list.begin(), list.end(), [](const Entry& entry) { return !entry.is_fresh; });
-    EXPECT_EQ(canvas.stale_from(), static_cast<std::size_t>(stale - list.begin()));
+    twins.expect_equal();
   }
 }
 

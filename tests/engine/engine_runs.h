@@ -15,7 +15,7 @@
 namespace plm {
 
 inline std::unique_ptr<Engine> load_engine(const std::string& path, const EngineOptions& options = {},
-                                           CpuDeviceOptions device = {.threads = 2}) {
+                                           CpuDeviceOptions device = {.threads = 1}) {
   auto engine = Engine::load(path, make_cpu_device(device), options);
   if (!engine.has_value()) throw std::runtime_error(engine.error().message);
   return std::move(*engine);

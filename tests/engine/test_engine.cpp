@@ -83,7 +83,7 @@ class TwinEngine : public testing::Test {
   }
   static Settings warm() {
     Settings settings(sampling_parameters());
-    EXPECT_TRUE(settings.set_text("temperature", "1.5").has_value());
+    EXPECT_TRUE(settings.set_text("temperature", "4").has_value());
     return settings;
   }
   std::string refusal(GenerationRequest request) {

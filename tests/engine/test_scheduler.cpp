@@ -40,7 +40,7 @@ class SchedulerTest : public testing::Test {
     return append(model_, *session, std::move(tokens));
   }
 
-  ScheduledModel model_{twin(), {.device = {.threads = 2}, .batch_rows = 16}};
+  ScheduledModel model_{twin(), {.batch_rows = 16}};
 };
 
 TEST_F(SchedulerTest, YieldsComeInOrderThroughEveryCut) {

@@ -50,7 +50,7 @@ class SmolLm2 : public testing::Test {
 };
 
 TEST_F(SmolLm2, LogProbabilitiesAreThoseOfFloat32) {
-  const auto engine = load_engine(model_path());
+  const auto engine = load_engine(model_path(), {}, {.threads = 2});
   double difference = 0;
   std::size_t count = 0;
   for (const auto& [name, prompt] : prompts_.items()) {
@@ -62,7 +62,7 @@ TEST_F(SmolLm2, LogProbabilitiesAreThoseOfFloat32) {
     ASSERT_EQ(positions.size(), golden.size());
     for (std::size_t i = 0; i < golden.size(); ++i) {
       const auto& ours = positions[i].top;
-      if (margin(golden[i]) > kDecisive) EXPECT_EQ(ours[0].id, golden[i][0].first) << name << " " << i;
+      EXPECT_TRUE(ours[0].id == golden[i][0].first || margin(golden[i]) <= kDecisive) << name << " " << i;
       for (const auto& [id, log_probability] : golden[i]) {
         const auto found =
             std::find_if(ours.begin(), ours.end(), [&, wanted = id](const auto& entry) { return entry.id == wanted; });
@@ -77,7 +77,7 @@ TEST_F(SmolLm2, LogProbabilitiesAreThoseOfFloat32) {
 }
 
 TEST_F(SmolLm2, GreedyContinuationsAreIdenticalWhereTheyAreDecided) {
-  const auto engine = load_engine(model_path());
+  const auto engine = load_engine(model_path(), {}, {.threads = 2});
   std::vector<Written> written(prompts_.size());
   std::vector<std::unique_ptr<Generation>> generations;
   for (const auto& [name, prompt] : prompts_.items()) {

@@ -1,3 +1,4 @@
+// Covers src/kernels/device.h.
 // The fake device itself: its memory is out of the host's reach, and a composition of layers gives on it what it gives
 // on the CPU device. (Every operation runs on it in the tests of the CPU device, through every_device.h.)
 #include "kernels/fake_device.h"

@@ -55,7 +55,7 @@ class ArchLlama : public testing::TestWithParam<std::tuple<Fixture, KernelChoice
   std::shared_ptr<const SafetensorsFile> golden() const {
     return SafetensorsFile::open(folder() + std::get<0>(GetParam()).name + ".golden.safetensors").value();
   }
-  CpuDeviceOptions options() const { return {.threads = 2, .kernels = std::get<1>(GetParam())}; }
+  CpuDeviceOptions options() const { return {.threads = 1, .kernels = std::get<1>(GetParam())}; }
 };
 
 TEST_P(ArchLlama, LogitsAndHiddenStatesEqualTheOracle) {

@@ -14,7 +14,7 @@ namespace {
 // Every byte that was never written is part of a NaN, whatever the type.
 class DirtyDevice : public CpuDevice {
  public:
-  DirtyDevice() : CpuDevice({.threads = 2}) {}
+  DirtyDevice() : CpuDevice({.threads = 1}) {}
   Result<std::shared_ptr<Storage>> allocate(std::size_t bytes) override {
     PLM_TRY_ASSIGN(auto storage, CpuDevice::allocate(bytes));
     std::memset(static_cast<CpuStorage&>(*storage).data(), 0xFF, bytes);
@@ -53,7 +53,7 @@ TEST(Model, ComputesTheSameWhereTheHostCannotReach) {
   for (const char* name : {"llama-f32.gguf", "llama_rope_yarn-bf16.gguf", "llama_tied_mqa_hd-bf16.gguf"}) {
     for (const StorageType* kv_type : {&quant_f32, &quant_f16}) {
       SingleSequence plain(fixture(name), *kv_type, {.threads = 1, .kernels = KernelChoice::reference});
-      SingleSequence fake(fixture(name), std::make_unique<FakeDevice>(2), *kv_type);
+      SingleSequence fake(fixture(name), std::make_unique<FakeDevice>(), *kv_type);
       EXPECT_TRUE(equal_bits(history(plain), history(fake))) << name << " " << kv_type->name();
       EXPECT_EQ(plain.taps, fake.taps);
     }
@@ -62,7 +62,7 @@ TEST(Model, ComputesTheSameWhereTheHostCannotReach) {
 
 TEST(Model, NeverReadsMemoryThatWasNotWritten) {
   for (const StorageType* kv_type : {&quant_f32, &quant_f16, &quant_bf16}) {
-    SingleSequence clean(fixture("llama-f32.gguf"), *kv_type, {.threads = 2});
+    SingleSequence clean(fixture("llama-f32.gguf"), *kv_type, {.threads = 1});
     SingleSequence dirty(fixture("llama-f32.gguf"), std::make_unique<DirtyDevice>(), *kv_type);
     EXPECT_TRUE(equal_bits(history(clean), history(dirty))) << kv_type->name();
   }

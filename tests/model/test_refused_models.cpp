@@ -34,7 +34,7 @@ TEST(RefusedModels, EveryKeyIsChecked) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float not_a_number = std::numeric_limits<float>::quiet_NaN();
   const Rule rules[] = {
-      {"llama.block_count", true, {0U, 3U, 1025U, 4294967295U, -1, 2.0F, "2"}},
+      {"llama.block_count", true, {0U, 1U, 3U, 1025U, 4294967295U, -1, 2.0F, "2"}},
       {"llama.context_length", true, {0U, 4294967295U, -1, "64"}},
       {"llama.embedding_length", true, {0U, 31U, 4294967295U, -1, "32"}},
       {"llama.feed_forward_length", true, {0U, 63U, 4294967295U, "64"}},

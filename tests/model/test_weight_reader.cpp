@@ -44,6 +44,25 @@ TEST_F(WeightReaderTest, TakesAMatrixWithItsRole) {
   EXPECT_EQ((*weight)->inputs, 32U);
 }
 
+TEST_F(WeightReaderTest, LooksWithoutTaking) {
+  TinyLlama model;
+  model.tensors["output_norm.weight"].type = "F16";
+  model.tensors["blk.0.ffn_up.weight"].fill = std::numeric_limits<float>::quiet_NaN();  // not looked at yet
+  OpenTiny open(model);
+  std::vector<double> told;
+  open.file.set_progress([&](double fraction) { told.push_back(fraction); });
+  WeightReader look(open.file);
+  EXPECT_EQ(look.matrix("blk.0.ffn_up.weight", WeightRole::ffn_up, kWide).value(), nullptr);
+  EXPECT_EQ(look.vector("output_norm.weight", WeightRole::norm, 32).value(), nullptr);
+  EXPECT_FALSE(look.matrix("blk.0.ffn_down.weight", WeightRole::ffn_down, kWide).has_value());
+  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(open.file.warnings().empty());
+  WeightReader take(open.file, *device_);
+  EXPECT_NE(take.vector("output_norm.weight", WeightRole::norm, 32).value(), nullptr);
+  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(open.file.warnings().size(), 1U);
+}
+
 TEST_F(WeightReaderTest, KnowsWhatTheFileHas) {
   OpenTiny open(TinyLlama{});
   const WeightReader reader(open.file, *device_);

@@ -52,6 +52,21 @@ TEST_F(SequenceStateTest, ForkSharesUntilOneWrites) {
   EXPECT_EQ(content(second).back(), 2);
 }
 
+// A copy that has not run yet owns no page: the last of several forks that reserve for one batch stays where it is.
+TEST_F(SequenceStateTest, ForksThatReserveTogetherNeedOnePageEach) {
+  PagePool small(memory_, kPageCells, 3);
+  SequenceState first(small);
+  append(first, std::vector<std::uint8_t>(40, 1));
+  SequenceState second = first.fork(), third = first.fork();
+  std::vector<PageCopy> copies;
+  for (SequenceState* state : {&first, &second, &third}) EXPECT_TRUE(state->reserve(1, copies).has_value());
+  ASSERT_EQ(copies.size(), 2U);
+  EXPECT_EQ(copies[0].from, third.storages()[0]);
+  EXPECT_EQ(copies[0].to, first.storages()[0]);
+  EXPECT_EQ(copies[1].from, third.storages()[0]);
+  EXPECT_EQ(copies[1].to, second.storages()[0]);
+}
+
 TEST_F(SequenceStateTest, TruncateGivesPagesBack) {
   SequenceState state(pool_);
   append(state, std::vector<std::uint8_t>(600, 7));

@@ -21,7 +21,7 @@ constexpr Parameter kFlags[] = {
 };
 constexpr Argument kArguments[] = {kModelArgument};
 constexpr std::size_t kShownElements = 6;
-constexpr std::size_t kShownBytes = 40;
+constexpr std::size_t kShownBytes = 34;
 
 Json scalar_json(const MetaValue& value) {
   if (const auto text = value.as_string()) return std::string(*text);
@@ -111,10 +111,9 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string metadata_line(const MetaEntry& entry, bool whole) {
-  const std::string value = json_text(value_json(entry.value, whole ? 0 : kShownElements));
-  const std::string shown = printable(value, whole ? value.size() * 8 : kShownBytes);
-  const std::string count = entry.value.is_array() ? fmt::format(" ({} in all)", entry.value.count()) : "";
-  return fmt::format("  {:<38} {}{}\n", printable(entry.key), shown, count);
+  std::string value = json_text(value_json(entry.value, whole ? 0 : kShownElements));
+  if (entry.value.is_array()) value = fmt::format("array of {}: {}", entry.value.count(), value);
+  return fmt::format("  {:<38} {}\n", printable(entry.key), printable(value, whole ? value.size() * 8 : kShownBytes));
 }
 
 std::string as_text(const GgufFile& file, bool whole) {

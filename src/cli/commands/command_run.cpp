@@ -249,13 +249,13 @@ void Run::print_statistics() {
                                     t["decode_tokens_per_s"].get<double>()));
   }
   const Json t = timings(writings_.front());
-  std::string line = fmt::format("[load {:.0f} ms, prompt {} tokens", load_ms_, prompt_.size());
+  std::string line = fmt::format("[load {:.0f} ms, ", load_ms_);
   if (!writings_.front().ids.empty()) {
-    line += fmt::format(" at {:.0f}/s, first token after {:.0f} ms", t["prefill_tokens_per_s"].get<double>(),
-                        t["first_token_ms"].get<double>());
+    line += fmt::format("first token {:.0f} ms, prompt {} tokens at {:.0f}/s, ", t["first_token_ms"].get<double>(),
+                        prompt_.size(), t["prefill_tokens_per_s"].get<double>());
   }
-  call_.terminal.line(
-      fmt::format("{}, peak memory {:.0f} MiB]", line, static_cast<double>(peak_memory_bytes()) / (1 << 20)));
+  const double peak_mib = static_cast<double>(peak_memory_bytes()) / (1 << 20);
+  call_.terminal.line(fmt::format("{}peak {:.0f} MiB]", line, peak_mib));
 }
 
 Result<int> run(Invocation& call) { return Run(call).run(); }

@@ -44,7 +44,7 @@ Json position_json(const ScoredPosition& position) {
 
 std::string position_line(const Vocabulary& vocabulary, const ScoredPosition& position) {
   const auto piece = [&](TokenId id) {
-    return printable(detokenize(vocabulary, std::span(&id, 1), {.show_special = true}), 40);
+    return fmt::format("\"{}\"", printable(detokenize(vocabulary, std::span(&id, 1), {.show_special = true}), 40));
   };
   std::string line =
       fmt::format("{:>7}  {:<24}{}", position.id, piece(position.id),

@@ -37,7 +37,7 @@ constexpr Argument kArguments[] = {kModelArgument};
 Result<int> run(Invocation& call) {
   const Settings& settings = call.settings;
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
-  PLM_TRY_ASSIGN(const auto file, GgufFile::open(path));
+  PLM_TRY_ASSIGN(const auto file, GgufFile::open(path, {.least_tensors = 0}));
   PLM_TRY_ASSIGN(const auto tokenizer, Tokenizer::load(file));
   for (const std::string& sentence : tokenizer->warnings()) call.terminal.warning(sentence);
   std::string text = settings.text("prompt");
@@ -51,7 +51,7 @@ Result<int> run(Invocation& call) {
   std::string lines;
   for (const TokenId id : ids) {
     const std::string piece = detokenize(tokenizer->vocabulary(), std::span(&id, 1), {.show_special = true});
-    lines += fmt::format("{:>7}  {}\n", id, printable(piece));
+    lines += fmt::format("{:>7}  \"{}\"\n", id, printable(piece));
     pieces.push_back(piece);
   }
   const Json object = {{"ids", ids}, {"pieces", pieces}};

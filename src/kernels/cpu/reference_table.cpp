@@ -1,4 +1,4 @@
-// The table of the plain kernels. Tested by tests/kernels/test_cpu_device.cpp.
+// The table of the plain kernels. Tested by tests/kernels/cpu/test_cpu_device.cpp.
 #include "kernels/cpu/kernel_table.h"
 
 namespace plm {

@@ -1,5 +1,5 @@
 // The table of the best instruction set, put together from the source files that are compiled once for each.
-// Tested by tests/kernels/test_cpu_device.cpp.
+// Tested by tests/kernels/cpu/test_cpu_device.cpp.
 #include "kernels/cpu/kernel_table.h"
 
 // Before any header of Highway.

@@ -64,6 +64,10 @@ Result<LlamaConfig> read_config(ModelFile& file) {
   LlamaConfig config;
   config.shape.architecture = file.architecture();
   PLM_TRY_ASSIGN(config.shape.layer_count, file.integer("block_count", {1, kMostLayers}));
+  if (config.shape.layer_count != file.layers_in_file()) {
+    return file.key_error("block_count", fmt::format("{}", config.shape.layer_count),
+                          fmt::format("{}, as many layers as the file has tensors for", file.layers_in_file()));
+  }
   PLM_TRY_ASSIGN(config.shape.hidden_size, file.integer("embedding_length", {1, kMostSize}));
   PLM_TRY_ASSIGN(config.ffn_size, file.integer("feed_forward_length", {1, kMostSize}));
   PLM_TRY_ASSIGN(config.shape.trained_context, file.integer("context_length", {1, 1U << 30}));
@@ -79,7 +83,11 @@ Result<LlamaConfig> read_config(ModelFile& file) {
   // The embedding says how many tokens there are; vocab_size, when stated, must agree.
   if (const TensorEntry* table = file.gguf().find_tensor("token_embd.weight")) {  // else its loading fails
     config.shape.vocab_size = table->dims[1];
-    PLM_TRY(file.integer_or("vocab_size", table->dims[1], {table->dims[1], table->dims[1]}));
+    PLM_TRY_ASSIGN(const std::size_t stated, file.integer_or("vocab_size", table->dims[1], {1, kMostSize}));
+    if (stated != table->dims[1]) {
+      return file.key_error("vocab_size", fmt::format("{}", stated),
+                            fmt::format("{}, the rows of tensor token_embd.weight", table->dims[1]));
+    }
   }
   config.shape.parameter_count = file.parameter_count();
   return config;
@@ -111,6 +119,7 @@ class LlamaModel : public Model {
   LlamaModel(LlamaConfig config, Rope rope, Device& device)
       : config_(std::move(config)), rope_(std::move(rope)), device_(device), workspace_(device) {}
 
+  Result<void> load_weights(WeightReader& reader);
   Result<void> load_layer(WeightReader& reader, std::size_t index);
   Result<Activations> take_activations(std::size_t rows);
   void run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const;
@@ -132,16 +141,22 @@ Result<std::unique_ptr<Model>> LlamaModel::load(ModelFile& file, Device& device)
   PLM_TRY_ASSIGN(LlamaConfig config, read_config(file));
   PLM_TRY_ASSIGN(Rope rope, Rope::from_file(file, config.attention.head_dim, config.shape.trained_context));
   std::unique_ptr<LlamaModel> model(new LlamaModel(std::move(config), std::move(rope), device));
-  const ModelShape& shape = model->config_.shape;
-  const MatrixSize table{.outputs = shape.vocab_size, .inputs = shape.hidden_size};
-  WeightReader reader(file, device);
-  PLM_TRY_ASSIGN(model->embedding_, reader.matrix("token_embd.weight", WeightRole::embedding, table));
-  for (std::size_t index = 0; index < shape.layer_count; ++index) PLM_TRY(model->load_layer(reader, index));
-  PLM_TRY_ASSIGN(model->final_norm_,
-                 RmsNorm::load(reader, "output_norm", shape.hidden_size, model->config_.norm_epsilon));
-  const bool tied = !reader.has("output.weight");
-  PLM_TRY_ASSIGN(model->head_, reader.matrix(tied ? "token_embd.weight" : "output.weight", WeightRole::head, table));
+  WeightReader look(file), take(file, device);
+  PLM_TRY(model->load_weights(look));
+  PLM_TRY(model->load_weights(take));
   return model;
+}
+
+Result<void> LlamaModel::load_weights(WeightReader& reader) {
+  const ModelShape& shape = config_.shape;
+  const MatrixSize table{.outputs = shape.vocab_size, .inputs = shape.hidden_size};
+  PLM_TRY_ASSIGN(embedding_, reader.matrix("token_embd.weight", WeightRole::embedding, table));
+  layers_.clear();
+  for (std::size_t index = 0; index < shape.layer_count; ++index) PLM_TRY(load_layer(reader, index));
+  PLM_TRY_ASSIGN(final_norm_, RmsNorm::load(reader, "output_norm", shape.hidden_size, config_.norm_epsilon));
+  const bool tied = !reader.has("output.weight");
+  PLM_TRY_ASSIGN(head_, reader.matrix(tied ? "token_embd.weight" : "output.weight", WeightRole::head, table));
+  return {};
 }
 
 Result<void> LlamaModel::load_layer(WeightReader& reader, std::size_t index) {

@@ -1,3 +1,4 @@
+// Covers src/kernels/cpu/reference_attention.cpp and simd_attention.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -179,7 +180,7 @@ TEST(Attention, WhatIsNotSeenDoesNotMatter) {
     device.attention(q.view, {c.rows, pages.sequences, c.own_bits}, c.place, 1, out.view);
     return read(device, out.view);
   };
-  for_each_fast_device(1, [&](CpuDevice& device) {
+  for_each_fast_device(1, [&](Device& device) {
     const std::vector<float> expected = run(device, 0);
     EXPECT_EQ(bits_of(run(device, NAN)), bits_of(expected));
     EXPECT_EQ(bits_of(run(device, 1e30F)), bits_of(expected));
@@ -217,7 +218,7 @@ std::vector<float> attend_in_chunks(Device& device, std::size_t chunk) {
 }
 
 TEST(Attention, ChunksDoNotChangeBits) {
-  for_each_fast_device(2, [](CpuDevice& device) {
+  for_each_fast_device(2, [](Device& device) {
     const std::vector<float> expected = attend_in_chunks(device, 300);
     for (const std::size_t chunk : {1U, 7U, 64U}) {
       EXPECT_EQ(bits_of(attend_in_chunks(device, chunk)), bits_of(expected)) << device.describe() << ", " << chunk;
@@ -245,7 +246,7 @@ TEST(Attention, SequencesInOneBatchDoNotTouchEachOther) {
     device.attention(m.view, {rows, sequences, {}}, place, 1, out.view);
     return read(device, out.view);
   };
-  for_each_fast_device(2, [&](CpuDevice& device) {
+  for_each_fast_device(2, [&](Device& device) {
     const std::vector<float> both = run(device, false);
     std::vector<float> second;
     for (std::size_t r = 1; r < 6; r += 2) second.insert(second.end(), &both[r * 8], &both[r * 8] + 8);

@@ -1,3 +1,4 @@
+// Covers src/kernels/cpu/reference_layers.cpp and simd_layers.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>

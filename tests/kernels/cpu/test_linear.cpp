@@ -1,3 +1,4 @@
+// Covers src/kernels/cpu/reference_linear.cpp and simd_linear.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,7 +80,7 @@ TEST(Linear, InputsOfPlainTypesNeedNotFillTheirLastPart) {
 
 TEST(Linear, ARowDoesNotDependOnTheOthers) {
   const LinearCase all = random_case(*find_storage_type("q4_1"), 96, 288, 200);
-  for_each_fast_device(2, [&](CpuDevice& device) {
+  for_each_fast_device(2, [&](Device& device) {
     const std::vector<float> together = run_linear(device, all);
     for (const std::size_t count : {1U, 2U, 3U, 6U, 8U, 193U}) {
       const std::size_t first = 200 - count;
@@ -96,7 +97,7 @@ TEST(Linear, WeightsAreUnpackedBitForBit) {
   for (const StorageType* type : storage_types()) {
     const FileWeight weight = random_weight(*type, 48, 256, 5);
     const std::vector<float> numbers = weight.numbers();
-    for_each_fast_device(1, [&](CpuDevice& device) {
+    for_each_fast_device(1, [&](Device& device) {
       const auto loaded = weight.load(device, WeightRole::ffn_up);
       std::vector<float> units(256 * 256);
       for (std::size_t k = 0; k < 256; ++k) units[k * 256 + k] = 1;
