@@ -69,7 +69,7 @@ TEST_F(SchedulerTest, WaitingSessionsTakeTurns) {
   LogitsPass other_pass(*second, {.tokens = text(100, 2), .rows = kNoRows});
   for (int batch = 1; batch <= 12; ++batch) {
     ASSERT_TRUE(model_.scheduler().step().has_value());
-    const auto lengths = std::minmax(first->state_length(), second->state_length());
+    const auto lengths = std::minmax({first->state_length(), second->state_length()});
     EXPECT_LE(lengths.second - lengths.first, 16U) << "after " << batch << " batches nobody is a whole batch behind";
   }
   LogitsPass short_pass(*third, text(3, 3));
