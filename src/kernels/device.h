@@ -1,21 +1,18 @@
 // The Device: about sixteen coarse operations over views, the only way anything touches device memory.
 //
 // Contract
-//  1. Operations are enqueued and run in order, at the latest inside `wait`. Results exist on the host after `wait`
-//  only.
+//  1. Operations are enqueued and run in order, at the latest inside `wait`. Results exist on the host after `wait`.
 //  2. No host pointer to device memory leaves the device. What the host hands in by span (ids, row tables) is read
-//  until
-//     the next `wait` returns and must stay valid until then; `upload` alone copies at once.
+//     until the next `wait` returns and must stay valid until then; `upload` alone copies at once.
 //  3. Every output number is reduced in one fixed tree that depends on its own absolute place only (DESIGN section 4),
-//  so a
-//     row's bits depend neither on the other rows nor on the number of threads. The trees are written down at each
+//     so a row's bits depend neither on the other rows nor on the number of threads. The trees are written down at each
 //     operation; the reference kernels are their plain form, and the fast ones give equal bits where the machine has
 //     fused multiply-add.
 //  4. A weight's role says along which axis it may be split over several devices; `all_reduce` sums partial results in
-//  rank
-//     order and does nothing on one device. Models call it after the roles that are split along their input.
+//     rank order and does nothing on one device. Models call it after the roles that are split along their input.
 // "lanes16(v)" below is: sixteen running sums, number i goes to sum i mod 16, in order; then sums j and j+8, j+4, j+2,
-// j+1 are added pairwise. Tested by tests/kernels/cpu/test_cpu_device.cpp; the independence of host memory by
+// j+1 are added pairwise.
+// Tested by tests/kernels/cpu/test_cpu_device.cpp; the independence of host memory by
 // tests/kernels/test_fake_device.cpp.
 #pragma once
 
@@ -107,7 +104,7 @@ struct RowStatistics {
   float log_sum_exp = 0;
   float entropy = 0;
   std::int32_t argmax = 0;  ///< smallest id among equals
-  std::int32_t bad = 0;     ///< 1 when a logit is NaN or +inf
+  std::int32_t bad = 0;     ///< 1 when a logit is NaN or +inf; then nothing else is said
 };
 
 struct TokenScore {
@@ -145,7 +142,8 @@ class Device : public Memory {
   virtual void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) = 0;
   /// Softmax attention of every query head over what its row sees; query head h reads KV head h / (q_heads / kv_heads).
   /// Per page: scores q.k (fused, dimensions in order) * scale, e^(score - page max), lanes16 over the cells of the
-  /// page, values summed cell by cell; pages combined in order.
+  /// page, values summed cell by cell (fused), pages combined in order. A row that sees nothing gets zeros. `out` must
+  /// not lie on `queries`.
   virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
                          const View& out) = 0;
   /// out = silu(gate) * up.

@@ -67,13 +67,9 @@ std::string bash_script() {
       "  case \"$command\" in\n{}  esac\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then allowed=\"{}\"; fi\n"
       "  if [[ -z \"$allowed\" && \"$current\" == -* ]]; then allowed=\"$flags\"; fi\n"
-      "  if [ -n \"$allowed\" ]; then\n"
-      "    COMPREPLY=($(compgen -W \"$allowed\" -- \"$current\"))\n"
-      "  else\n"
-      "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
-      "  fi\n"
+      "  COMPREPLY=($(compgen -W \"$allowed\" -- \"$current\"))\n"
       "}}\n"
-      "complete -o filenames -F _plm plm\n",
+      "complete -o default -F _plm plm\n",  // default: where nothing fits, files
       choice_branches(), flag_branches(), all_names());
 }
 

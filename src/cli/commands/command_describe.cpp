@@ -1,6 +1,5 @@
 // plm describe: everything that is registered, from the same definitions that drive flags and help.
-// docs/reference/ is this command's --markdown output. Tested by tests/cli/test_plm.py.
-#include <functional>
+// Tested by tests/cli/test_plm.py.
 
 #include "base/json.h"
 #include "cli/command.h"
