@@ -26,6 +26,7 @@ class AlignedBuffer {
 
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data(), size_}; }
 
  private:
   std::unique_ptr<std::byte, UnmapOrFree> memory_{nullptr, UnmapOrFree{0}};

@@ -133,6 +133,13 @@ Result<void> MappedFile::unchanged() const {
 
 void MappedFile::expect_sequential_read() const { madvise(const_cast<std::byte*>(data_), size_, MADV_WILLNEED); }
 
+void MappedFile::release(std::span<const std::byte> bytes) const {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 void install_map_guard() {
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;

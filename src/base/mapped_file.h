@@ -34,6 +34,9 @@ class MappedFile {
   /// Tells the kernel that the bytes will be read once, front to back, soon.
   void expect_sequential_read() const;
 
+  /// Lets the kernel take back the memory of these bytes of the map; they are read from the file again when touched.
+  void release(std::span<const std::byte> bytes) const;
+
  private:
   MappedFile() = default;
 

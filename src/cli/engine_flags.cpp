@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -14,13 +15,30 @@
 
 namespace plm {
 
+namespace {
+
+Result<CpuDeviceOptions> device_options(const Settings& settings) {
+  CpuDeviceOptions options;
+  if (settings.has("threads")) options.threads = static_cast<int>(settings.integer("threads"));
+  if (settings.text("kernels") == "reference") options.kernels = KernelChoice::reference;
+  const std::string& activations = settings.text("activations");
+  options.activations = activations == "f32"    ? Activations::f32
+                        : activations == "int8" ? Activations::int8
+                                                : Activations::int16;
+  const char* wish = std::getenv("PLM_SIMD");
+  if (settings.has("simd") || wish != nullptr) {
+    PLM_TRY_ASSIGN(options.simd, find_simd_target(settings.has("simd") ? settings.text("simd") : wish));
+  }
+  return options;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences) {
   const Settings& settings = call.settings;
   Terminal& terminal = call.terminal;
   if (settings.boolean("quiet")) terminal.be_quiet();
-  CpuDeviceOptions device;
-  if (settings.has("threads")) device.threads = static_cast<int>(settings.integer("threads"));
-  if (settings.text("kernels") == "reference") device.kernels = KernelChoice::reference;
+  PLM_TRY_ASSIGN(const CpuDeviceOptions device, device_options(settings));
   EngineOptions options;
   options.kv_type = find_storage_type(settings.text("kv_type"));
   if (settings.has("context")) options.context_length = static_cast<std::size_t>(settings.integer("context"));

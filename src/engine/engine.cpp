@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include "base/system_memory.h"
+
 #include <algorithm>
 
 namespace plm {
@@ -8,6 +10,24 @@ Generation::Generation(DecodeJob job, std::unique_ptr<EngineSession> session, co
     : job_(std::move(job)), session_(std::move(session)), task_(decoder.run(*session_, job_)) {
   task_.start();
 }
+
+namespace {
+
+std::uint64_t tensor_bytes(const GgufFile& file) {
+  std::uint64_t sum = 0;
+  for (const TensorEntry& tensor : file.tensors()) sum += tensor.bytes.size();
+  return sum;
+}
+
+// Refuses before anything is allocated what the machine has no memory for.
+Result<void> check_room(const std::string& path, std::string_view what, std::uint64_t needed, std::string_view remedy) {
+  const std::uint64_t available = available_memory_bytes();
+  if (needed <= available) return {};
+  return fail(ErrorKind::no_room, "{}: {} need {} of memory, {} are available; use {}", path, what, memory_size(needed),
+              memory_size(available), remedy);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::unique_ptr<Device> device,
                                              const EngineOptions& options) {
@@ -19,6 +39,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
   engine->device_ = std::move(device);
   model_file.set_progress(options.on_load);
+  PLM_TRY(check_room(path, "weights", tensor_bytes(*engine->file_), "a smaller or more quantised model"));
   PLM_TRY_ASSIGN(engine->model_, load_model(model_file, *engine->device_));
   if (engine->vocabulary().size() != engine->shape().vocab_size) {
     return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.tokens: {} tokens, but token_embd.weight has {} rows", path,
@@ -28,8 +49,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   const auto more = engine->tokenizer_->warnings();
   engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
   engine->choose_context(options);
-  engine->layout_ = engine->model_->state_layout(*options.kv_type);
+  PLM_TRY_ASSIGN(engine->layout_, engine->model_->state_layout(*options.kv_type));
   const std::size_t pages_per_sequence = (engine->context_length_ + kPageCells - 1) / kPageCells;
+  PLM_TRY(check_room(path, fmt::format("keys and values of {} tokens", engine->context_length_),
+                     pages_per_sequence * engine->layout_.page_bytes, "a smaller --context or --kv-type"));
   engine->pool_ = std::make_unique<PagePool>(*engine->device_, engine->layout_.page_bytes,
                                              pages_per_sequence * options.most_sequences);
   engine->scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_},

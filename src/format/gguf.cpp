@@ -151,6 +151,11 @@ Result<void> GgufFile::finish(const GgufLimits& limits) {
   return {};
 }
 
+void GgufFile::release(const TensorEntry& tensor) const {
+  const GgufPart& part = parts_[tensor.part];
+  if (part.file != nullptr) part.file->release(tensor.bytes);
+}
+
 Result<void> GgufFile::unchanged() const {
   for (const GgufPart& part : parts_) {
     if (part.file) PLM_TRY(part.file->unchanged());

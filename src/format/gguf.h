@@ -86,6 +86,9 @@ class GgufFile {
   [[nodiscard]] std::span<const TensorEntry> tensors() const { return tensors_; }
   [[nodiscard]] const TensorEntry* find_tensor(std::string_view name) const;
 
+  /// Gives back the memory behind a tensor's bytes; touched again, they are read from the file again.
+  void release(const TensorEntry& tensor) const;
+
   /// What is odd but usable: one sentence each, naming the file.
   [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
 

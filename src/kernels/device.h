@@ -54,6 +54,8 @@ class Weight {
   const StorageType* type = nullptr;  ///< as in the file
   std::size_t outputs = 0;
   std::size_t inputs = 0;
+  std::size_t denormals =
+      0;  ///< numbers of a plain type too small for a normal float32; many processors are slow on them
 };
 
 /// What a file says about a weight. `bytes` are rows of `inputs` numbers and must outlive the Weight.
@@ -66,9 +68,10 @@ struct WeightSource {
   std::span<const std::byte> bytes;
 };
 
-/// Where a layer's keys and values lie inside each page of a sequence.
+/// Where a layer's keys and values lie inside each page of a sequence; in what order there is the device's affair. The
+/// types are f32, f16, bf16, and q8_0 with its blocks along head_dim, which must be a multiple of 32.
 struct KvPlace {
-  std::size_t offset = 0;  ///< bytes from the start of the page; keys first, then values, see kv_bytes
+  std::size_t offset = 0;  ///< bytes from the start of the page
   const StorageType* type = &quant_f32;
   std::size_t kv_heads = 0;
   std::size_t head_dim = 0;
@@ -131,8 +134,11 @@ class Device : public Memory {
   // ---- layers; all activations are float32
   /// out[i] = row ids[i] of the table, unpacked. ids in [0, table.outputs).
   virtual void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) = 0;
-  /// out[r][o] = sum over inputs of in[r][k] * w[o][k]: partial sums of 32 consecutive k by fused multiply-add in
-  /// order, added in order; then `+ bias[o]` if there is one.
+  /// out[r][o] = sum over inputs of in[r][k] * w[o][k], then `+ bias[o]` if there is one; each in order of k:
+  ///  - plain weights, or activations kept float32: partial sums of 32 consecutive k by fused multiply-add, added up.
+  ///  - quantised weights and activations rounded by the part of 32 inputs (kernels/cpu/rounded_rows.h; chosen when the
+  ///    device is made): for each group of inputs that share a scale, the product of whole numbers, exact, converted to
+  ///    float32; then fused sum + product * (scale * input scale), sum + offset * (sum of levels * input scale).
   virtual void linear(const Weight& weight, const View& in, const View& out, const Weight* bias = nullptr) = 0;
   /// out = in / sqrt(lanes16(in^2)/n + epsilon) * gain, row by row. In place is allowed.
   virtual void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) = 0;
@@ -142,8 +148,8 @@ class Device : public Memory {
   virtual void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) = 0;
   /// Softmax attention of every query head over what its row sees; query head h reads KV head h / (q_heads / kv_heads).
   /// Per page: scores q.k (fused, dimensions in order) * scale, e^(score - page max), lanes16 over the cells of the
-  /// page, values summed cell by cell (fused), pages combined in order. A row that sees nothing gets zeros. `out` must
-  /// not lie on `queries`.
+  /// page, values summed cell by cell (fused), pages combined in order. Numbers of q8_0 are the rounded products
+  /// level * scale. A row that sees nothing gets zeros. `out` must not lie on `queries`.
   virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
                          const View& out) = 0;
   /// out = silu(gate) * up.

@@ -25,14 +25,26 @@ struct StateLayout {
   std::vector<KvPlace> layers;
   std::size_t page_bytes = 0;
   [[nodiscard]] std::size_t cell_bytes() const { return page_bytes / kPageCells; }
+
+  /// Gives the next layer its place. Error (usage): the type holds whole blocks, and a head is no multiple of one.
+  Result<void> add_layer(const StorageType& kv_type, std::size_t kv_heads, std::size_t head_dim) {
+    if (head_dim % kv_type.block_size != 0) {
+      return fail(ErrorKind::usage,
+                  "kv_type: {} stores blocks of {} numbers, but the heads of this model have {}; choose f16 or f32",
+                  kv_type.name(), kv_type.block_size, head_dim);
+    }
+    layers.push_back({page_bytes, &kv_type, kv_heads, head_dim});
+    page_bytes += layers.back().bytes();
+    return {};
+  }
 };
 
 class Model {
  public:
   virtual ~Model() = default;
   [[nodiscard]] virtual const ModelShape& shape() const = 0;
-  /// The layout of stored state with keys and values in `kv_type`.
-  [[nodiscard]] virtual StateLayout state_layout(const StorageType& kv_type) const = 0;
+  /// The layout of stored state with keys and values in `kv_type`. Error (usage): heads do not fit the type.
+  [[nodiscard]] virtual Result<StateLayout> state_layout(const StorageType& kv_type) const = 0;
   /// Enqueues one pass on the device that holds the weights. Results are there after the device's wait.
   /// Error no_room when the activations do not fit.
   virtual Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe = {}) = 0;

@@ -112,6 +112,7 @@ void ModelFile::set_progress(std::function<void(double fraction)> progress) {
 }
 
 void ModelFile::tell_taken(const TensorEntry& entry) {
+  file_->release(entry);
   if (!progress_ || !taken_.insert(std::string(entry.name)).second) return;
   bytes_taken_ += entry.bytes.size();
   progress_(static_cast<double>(bytes_taken_) / static_cast<double>(all_bytes_));

@@ -62,7 +62,7 @@ class ModelFile {
 
   /// Told, tensor by tensor, which share of the file's tensor bytes is on the device.
   void set_progress(std::function<void(double fraction)> progress);
-  /// To be called when a tensor has been taken in; a second time it counts nothing.
+  /// To be called when a tensor has been taken in: its part of the file need not stay in memory. Counts once.
   void tell_taken(const TensorEntry& entry);
 
   /// Warns of the tensors that nothing asked for: the first by name, the others by number.

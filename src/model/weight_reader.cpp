@@ -7,6 +7,10 @@ Result<std::unique_ptr<Weight>> WeightReader::matrix(const std::string& name, We
   if (device_ == nullptr) return nullptr;
   auto weight = device_->load_weight({name, role, found.type, size.outputs, size.inputs, found.entry->bytes});
   if (!weight.has_value()) return tl::unexpected<Error>(weight.error().within(file_.path()));
+  if ((*weight)->denormals > 0) {
+    file_.warn(fmt::format("{}: tensor {}: {} denormal numbers; kept as they are, arithmetic on them can be slow",
+                           file_.path(), name, (*weight)->denormals));
+  }
   file_.tell_taken(*found.entry);
   return weight;
 }

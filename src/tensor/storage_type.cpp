@@ -23,7 +23,6 @@ const StorageType* find_storage_type(std::string_view name) {
 }
 
 float reference_dot(const StorageType& type, const std::byte* row, const float* x, std::size_t columns) {
-  constexpr std::size_t kMostPerBlock = 256;
   std::array<float, kMostPerBlock> w;
   const std::size_t step = std::max<std::size_t>(type.block_size, 32);  // whole partial sums
   float sum = 0;

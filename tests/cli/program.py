@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("PLM_BINARY", str(ROOT / "build" / "release" / "plm"))
@@ -42,3 +43,22 @@ def plm(*words, text=None, env=None, cwd=None):
     environment = {**os.environ, **(env or {})}
     return Ended(words, subprocess.run(command(*words), capture_output=True, timeout=TIMEOUT_S, env=environment,
                                        cwd=cwd, check=False, **source))
+
+
+class ProgramTest(unittest.TestCase):
+    maxDiff = None
+
+    def succeed(self, *words, **how):
+        ended = plm(*words, **how)
+        self.assertEqual(ended.code, 0, ended)
+        return ended
+
+    def fail_with(self, code, *words, says=(), **how):
+        """Runs what must fail: with this exit code, nothing on stdout and one line on stderr that says these words."""
+        ended = plm(*words, **how)
+        self.assertEqual(ended.code, code, ended)
+        self.assertEqual(ended.out, "", ended)
+        self.assertRegex(ended.err, r"\Aerror: [^\n]+\n\Z")
+        for word in says:
+            self.assertIn(word, ended.err)
+        return ended

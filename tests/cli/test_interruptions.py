@@ -56,6 +56,13 @@ class SignalTest(unittest.TestCase):
                 self.assertEqual(code, 130, errors)
                 self.assertIn("error: scoring: interrupted\n", errors)
 
+    def test_measuring_can_be_interrupted(self):
+        with Running("bench", MODEL, "-p", 200, "-r", 1000, "--threads", 1) as running:
+            running.process.send_signal(signal.SIGINT)
+            code, errors = running.end()
+            self.assertEqual(code, 130, errors)
+            self.assertEqual(errors, "error: bench: interrupted\n")
+
     def test_a_reader_that_goes_away_ends_it_without_a_word(self):
         with Running("run", MODEL, *ENDLESS) as running:
             running.process.stdout.close()

@@ -9,31 +9,12 @@ import subprocess
 import tempfile
 import unittest
 
-from program import BINARY, MODEL, ROOT, plm
+from program import BINARY, MODEL, ROOT, ProgramTest, plm
 
 SUM, ANSWER = "A385+739=", "1124"
 SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 5, "--top-k", 0, "--top-p", 1,
            "--min-p", 0)
-COMMANDS = ("completion", "describe", "fetch", "inspect", "models", "run", "score", "signature", "tokenize")
-
-
-class ProgramTest(unittest.TestCase):
-    maxDiff = None
-
-    def succeed(self, *words, **how):
-        ended = plm(*words, **how)
-        self.assertEqual(ended.code, 0, ended)
-        return ended
-
-    def fail_with(self, code, *words, says=(), **how):
-        """Runs what must fail: with this exit code, nothing on stdout and one line on stderr that says these words."""
-        ended = plm(*words, **how)
-        self.assertEqual(ended.code, code, ended)
-        self.assertEqual(ended.out, "", ended)
-        self.assertRegex(ended.err, r"\Aerror: [^\n]+\n\Z")
-        for word in says:
-            self.assertIn(word, ended.err)
-        return ended
+COMMANDS = ("bench", "completion", "describe", "fetch", "inspect", "models", "run", "score", "signature", "tokenize")
 
 
 class RunTest(ProgramTest):

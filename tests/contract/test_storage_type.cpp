@@ -160,17 +160,47 @@ TEST_P(StorageTypes, IsFiniteSeesEveryField) {
   const std::size_t block_count = std::max<std::size_t>(3, 40 / type_.block_size);
   const std::vector<std::byte> row = pack(weights(block_count * type_.block_size));
   ASSERT_TRUE(is_finite(row));
-  int seen = 0;
-  for (std::size_t at = 0; at + 2 <= row.size(); at += 2) {
-    for (const std::uint16_t bits : {0x7c00, 0xfc00, 0x7e01, 0x7f80, 0xff80, 0x7fc1}) {  // infinities and NaN
-      std::vector<std::byte> broken = row;
-      broken[at] = static_cast<std::byte>(bits & 0xff);
-      broken[at + 1] = static_cast<std::byte>(bits >> 8);
-      ASSERT_EQ(is_finite(broken), all_finite(unpack(broken))) << at << ", " << bits;
-      seen += is_finite(broken) ? 0 : 1;
+  for (std::size_t block = 0; block < row.size(); block += type_.block_bytes) {
+    int seen = 0;
+    for (std::size_t at = block; at + 2 <= block + type_.block_bytes; ++at) {
+      // Infinities and NaN of 16 bits, and the largest exponent of eight.
+      for (const std::uint16_t bits : {0x7c00, 0xfc00, 0x7e01, 0x7f80, 0xff80, 0x7fc1, 0xffff}) {
+        std::vector<std::byte> broken = row;
+        broken[at] = static_cast<std::byte>(bits & 0xff);
+        broken[at + 1] = static_cast<std::byte>(bits >> 8);
+        ASSERT_EQ(is_finite(broken), all_finite(unpack(broken))) << at << ", " << bits;
+        seen += is_finite(broken) ? 0 : 1;
+      }
+    }
+    EXPECT_GT(seen, 0) << block;
+  }
+}
+
+// The parts of a block say all there is about it, whatever was in the parts before.
+TEST_P(StorageTypes, PartsGiveTheNumbers) {
+  if (type_.block_size == 1) {
+    EXPECT_EQ(type_.group_size, 0U);
+    EXPECT_EQ(type_.take_apart, nullptr);
+    return;
+  }
+  ASSERT_TRUE(type_.group_size == 16 || type_.group_size == 32);
+  ASSERT_EQ(type_.block_size % type_.group_size, 0U);
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const std::vector<std::byte> block = random_bytes(type_.block_bytes, seed);
+    if (!is_finite(block)) continue;
+    BlockParts parts{.scale_unit = -7, .offset_unit = 7};
+    parts.scales.fill(-99);
+    parts.offsets.fill(99);
+    parts.levels.fill(-77);
+    type_.take_apart(block.data(), parts);
+    const std::vector<float> values = unpack(block);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t group = i / type_.group_size;
+      const float scale = parts.scale_unit * parts.scales[group];
+      const float offset = parts.offset_unit * parts.offsets[group];
+      ASSERT_EQ(values[i], scale * parts.levels[i] + offset) << seed << ", " << i;
     }
   }
-  EXPECT_GE(seen, static_cast<int>(3 * block_count));
 }
 
 // A stranger's model can make any activation, and activations are packed into the KV cache.
@@ -193,7 +223,7 @@ TEST_P(StorageTypes, PackTakesAnyNumbersAndStaysInItsBlocks) {
 INSTANTIATE_TEST_SUITE_P(Registry, StorageTypes, testing::ValuesIn(storage_types().begin(), storage_types().end()),
                          [](const auto& tested) { return std::string(tested.param->name()); });
 
-TEST(StorageTypeRegistry, HasTheFirstTypesSortedAndUnique) {
+TEST(StorageTypeRegistry, HasTheTypesOfRealFilesSortedAndUnique) {
   std::set<std::uint32_t> ids;
   std::set<std::string_view> names;
   std::size_t name_count = 0;
@@ -208,7 +238,8 @@ TEST(StorageTypeRegistry, HasTheFirstTypesSortedAndUnique) {
   }
   EXPECT_EQ(names.size(), name_count);
   EXPECT_TRUE(std::ranges::is_sorted(storage_types(), {}, [](const StorageType* type) { return type->name(); }));
-  for (const char* name : {"f32", "f16", "bf16", "q4_0", "q4_1", "q8_0", "q4_k", "q6_k"}) {
+  for (const char* name : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k",
+                           "q6_k", "iq4_nl", "iq4_xs", "mxfp4"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

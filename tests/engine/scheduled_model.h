@@ -36,7 +36,7 @@ class ScheduledModel {
     auto loaded = load_model(file, *device_);
     if (!loaded.has_value()) throw std::runtime_error(loaded.error().message);
     model_ = std::move(*loaded);
-    layout_ = model_->state_layout(*options.kv_type);
+    layout_ = model_->state_layout(*options.kv_type).value();
     pool_ = std::make_unique<PagePool>(*device_, layout_.page_bytes, options.most_pages);
     scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*device_, *model_, layout_}, options.batch_rows);
   }

@@ -2,6 +2,8 @@
 // chunks, neighbours or forks, and the fast kernels give those of the plain ones. Covers src/engine/scheduler.cpp.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "engine/scheduled_model.h"
 
 namespace plm {
@@ -90,8 +92,52 @@ TEST_P(BatchInvariance, StepsBackAreForgotten) {
   EXPECT_TRUE(equal_bits(append(model, *session, rest), append(model, *fresh, rest)));
 }
 
-INSTANTIATE_TEST_SUITE_P(KvTypes, BatchInvariance, testing::Values(&quant_f32, &quant_f16),
+INSTANTIATE_TEST_SUITE_P(KvTypes, BatchInvariance,
+                         testing::Values(&quant_f32, &quant_f16, &quant_bf16, find_storage_type("q8_0")),
                          [](const auto& instance) { return std::string(instance.param->name()); });
+
+// Every storage type, instruction set and rounding of activations.
+class QuantisedInvariance : public testing::TestWithParam<const char*> {
+ protected:
+  static std::string path() { return std::string(PLM_GOLDEN) + "/oracle/q256/llama_q256-" + GetParam() + ".gguf"; }
+
+  static Logits logits_in(const CpuDeviceOptions& device, std::size_t batch_rows) {
+    ScheduledModel model(path(), {.device = device, .batch_rows = batch_rows});
+    const auto session = model.open(), neighbour = model.open();
+    const auto tokens = some_tokens(70, 1, model.vocab_size());
+    LogitsPass beside(*neighbour, some_tokens(9, 2, model.vocab_size()));
+    LogitsPass prompt(*session, tokens);
+    model.run();
+    Logits all = prompt.take();
+    all.push_back(append(model, *session, {3}).front());  // one row alone
+    return all;
+  }
+};
+
+TEST_P(QuantisedInvariance, LogitsAreTheSameBitsInEveryArrangement) {
+  for (const Activations activations : {Activations::f32, Activations::int8, Activations::int16}) {
+    const CpuDeviceOptions plain{.threads = 1, .kernels = KernelChoice::reference, .activations = activations};
+    const Logits judge = logits_in(plain, 512);
+    for (const SimdTarget target : usable_simd_targets()) {
+      const CpuDeviceOptions device{.threads = 1, .simd = target, .activations = activations};
+      const Logits expected = logits_in(device, 512);
+      if (target >= SimdTarget::avx2) {  // fused like the plain kernels
+        EXPECT_TRUE(equal_bits(expected, judge)) << name_of(target);
+      }
+      for (const auto& [threads, batch_rows] : {std::pair{1, 1}, std::pair{2, 7}, std::pair{4, 64}}) {
+        CpuDeviceOptions other = device;
+        other.threads = threads;
+        EXPECT_TRUE(equal_bits(logits_in(other, static_cast<std::size_t>(batch_rows)), expected))
+            << name_of(target) << ", " << threads << " threads, batches of " << batch_rows;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixtures, QuantisedInvariance,
+                         testing::Values("IQ4_NL", "IQ4_XS", "Q2_K", "Q3_K_M", "Q4_0", "Q4_1", "Q4_K_M", "Q5_0", "Q5_1",
+                                         "Q5_K_M", "Q6_K", "Q8_0"),
+                         [](const auto& instance) { return std::string(instance.param); });
 
 TEST(Kernels, FastOnesGiveTheBitsOfThePlainOnesInWholeModels) {
 #if defined(__x86_64__)

@@ -49,20 +49,29 @@ class SmolLm2 : public testing::Test {
   Json prompts_;
 };
 
-TEST_F(SmolLm2, LogProbabilitiesAreThoseOfFloat32) {
-  const auto engine = load_engine(model_path(), {}, {.threads = 2});
+/// How far rounding of activations may move the twenty largest log-probabilities, and where the largest must agree.
+struct Rounding {
+  Activations activations;
+  double mean;      // absolute difference
+  double decisive;  // margin in nat
+};
+
+class SmolLm2Rounding : public SmolLm2, public testing::WithParamInterface<Rounding> {};
+
+TEST_P(SmolLm2Rounding, LogProbabilitiesAreNearThoseOfFloat32) {
+  const auto engine = load_engine(model_path(), {}, {.threads = 2, .activations = GetParam().activations});
   double difference = 0;
   std::size_t count = 0;
   for (const auto& [name, prompt] : prompts_.items()) {
     const auto ids = prompt.at("ids").get<std::vector<TokenId>>();
     const auto golden = prompt.at("top20").get<std::vector<Top>>();
     std::vector<ScoredPosition> positions;
-    const auto outcome = score(*engine, ids, 60, [&](const ScoredPosition& p) { positions.push_back(p); });
+    const auto outcome = score(*engine, ids, 200, [&](const ScoredPosition& p) { positions.push_back(p); });
     ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
     ASSERT_EQ(positions.size(), golden.size());
     for (std::size_t i = 0; i < golden.size(); ++i) {
       const auto& ours = positions[i].top;
-      EXPECT_TRUE(ours[0].id == golden[i][0].first || margin(golden[i]) <= kDecisive) << name << " " << i;
+      EXPECT_TRUE(ours[0].id == golden[i][0].first || margin(golden[i]) <= GetParam().decisive) << name << " " << i;
       for (const auto& [id, log_probability] : golden[i]) {
         const auto found =
             std::find_if(ours.begin(), ours.end(), [&, wanted = id](const auto& entry) { return entry.id == wanted; });
@@ -73,8 +82,20 @@ TEST_F(SmolLm2, LogProbabilitiesAreThoseOfFloat32) {
     }
   }
   EXPECT_EQ(count, 20U * (45 + 50 + 47 + 47));
-  EXPECT_LE(difference / static_cast<double>(count), 0.001);
+  EXPECT_LE(difference / static_cast<double>(count), GetParam().mean);
 }
+
+INSTANTIATE_TEST_SUITE_P(Activations, SmolLm2Rounding,
+                         testing::Values(Rounding{Activations::f32, 1e-4, kDecisive},
+                                         Rounding{Activations::int16, 0.002, kDecisive},
+                                         Rounding{Activations::int8, 0.16, 0.5}),
+                         [](const auto& instance) {
+                           switch (instance.param.activations) {
+                             case Activations::f32: return "f32";
+                             case Activations::int16: return "int16";
+                             default: return "int8";
+                           }
+                         });
 
 TEST_F(SmolLm2, GreedyContinuationsAreIdenticalWhereTheyAreDecided) {
   const auto engine = load_engine(model_path(), {}, {.threads = 2});

@@ -15,7 +15,7 @@ constexpr std::size_t kMostLayers = 4;  // a hostile but well-formed file may as
 constexpr std::size_t kMostPageBytes = 1U << 24;
 
 void run_three_tokens(plm::Model& model, plm::Device& device) {
-  const plm::StateLayout layout = model.state_layout(plm::quant_f32);
+  const plm::StateLayout layout = model.state_layout(plm::quant_f32).value();
   if (layout.page_bytes > kMostPageBytes || model.shape().layer_count > kMostLayers) return;
   plm::PagePool pool(device, layout.page_bytes, 1);
   plm::SequenceState state(pool);

@@ -45,7 +45,8 @@ class FakeDevice : public CpuDevice {
   };
 
  public:
-  explicit FakeDevice(int threads = 1) : CpuDevice({.threads = threads, .kernels = KernelChoice::reference}) {}
+  explicit FakeDevice(int threads = 1, Activations activations = Activations::f32)
+      : CpuDevice({.threads = threads, .kernels = KernelChoice::reference, .activations = activations}) {}
 
   [[nodiscard]] std::string describe() const override { return "fake"; }
 

@@ -32,7 +32,7 @@ class SingleSequence {
     auto loaded = load_model(*file, *device);
     if (!loaded.has_value()) throw std::runtime_error(loaded.error().message);
     model = std::move(*loaded);
-    layout = model->state_layout(kv_type);
+    layout = model->state_layout(kv_type).value();
     pool = std::make_unique<PagePool>(*device, layout.page_bytes, 64);
     state = std::make_unique<SequenceState>(*pool);
   }

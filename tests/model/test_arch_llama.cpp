@@ -121,5 +121,42 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, ArchLlama,
                                   (std::get<1>(instance.param) == KernelChoice::fast ? "_fast" : "_reference");
                          });
 
+/// The same checkpoint in twelve mixtures of storage types; the oracle computed with exactly the unpacked weights.
+class QuantisedLlama : public testing::TestWithParam<const char*> {
+ protected:
+  static std::string folder() { return std::string(PLM_GOLDEN) + "/oracle/q256/"; }
+  static std::string gguf() { return folder() + "llama_q256-" + GetParam() + ".gguf"; }
+  static std::shared_ptr<const SafetensorsFile> golden() {
+    return SafetensorsFile::open(folder() + "q256_golden.safetensors").value();
+  }
+  static std::string key() { return std::string("logits.") + GetParam(); }
+};
+
+TEST_P(QuantisedLlama, LogitsEqualTheOracleWithFloat32Activations) {
+  const auto oracle = golden();
+  for (const KernelChoice kernels : {KernelChoice::reference, KernelChoice::fast}) {
+    SingleSequence sequence(gguf(), quant_f32, {.threads = 1, .kernels = kernels, .activations = Activations::f32});
+    const auto logits = flat(sequence.append(ids(*oracle, "input_ids")));
+    EXPECT_LE(largest_difference(logits, floats(*oracle, key())), kTolerance);
+  }
+}
+
+TEST_P(QuantisedLlama, RoundedActivationsCostLittle) {
+  const auto oracle = golden();
+  const auto expected = floats(*oracle, key());
+  for (const auto& [activations, bound] : {std::pair{Activations::int16, 1e-3F}, std::pair{Activations::int8, 0.2F}}) {
+    SingleSequence sequence(gguf(), quant_f32, {.threads = 1, .activations = activations});
+    const auto logits = flat(sequence.append(ids(*oracle, "input_ids")));
+    double squares = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) squares += std::pow(double{logits[i]} - expected[i], 2);
+    EXPECT_LE(std::sqrt(squares / static_cast<double>(logits.size())), bound);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixtures, QuantisedLlama,
+                         testing::Values("IQ4_NL", "IQ4_XS", "Q2_K", "Q3_K_M", "Q4_0", "Q4_1", "Q4_K_M", "Q5_0", "Q5_1",
+                                         "Q5_K_M", "Q6_K", "Q8_0"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
 }  // namespace
 }  // namespace plm

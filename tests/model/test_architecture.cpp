@@ -57,12 +57,18 @@ TEST(Architecture, ALoadedModelSaysItsSizes) {
   EXPECT_NE(open.file.warnings().back().find("tensor stray: not used"), std::string::npos);
 
   for (const StorageType* type : {&quant_f32, &quant_f16, &quant_bf16}) {
-    const StateLayout layout = (*loaded)->state_layout(*type);
+    const StateLayout layout = (*loaded)->state_layout(*type).value();
     ASSERT_EQ(layout.layers.size(), TinyLlama::kLayers);
     EXPECT_EQ(layout.cell_bytes(), TinyLlama::kLayers * 2 * 2 * 8 * type->block_bytes)
         << "keys and values of two heads";
     EXPECT_EQ(layout.layers[1].offset, layout.layers[0].bytes()) << "layers do not overlap";
   }
+  const auto refused = (*loaded)->state_layout(quant_q8_0);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_NE(refused.error().message.find("q8_0 stores blocks of 32 numbers, but the heads of this model have 8"),
+            std::string::npos)
+      << refused.error().message;
 }
 
 }  // namespace

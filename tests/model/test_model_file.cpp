@@ -109,10 +109,10 @@ TEST(ModelFile, ReadsTensorsByNameAndShape) {
 
 TEST(ModelFile, NamesAStorageTypeThatCannotBeUsed) {
   TinyLlama model;
-  model.tensors["blk.0.ffn_up.weight"].type = "IQ4_NL";
+  model.tensors["blk.0.ffn_up.weight"].type = "Q8_1";
   OpenTiny open(model);
   const std::string message = refusal(open.file.tensor("blk.0.ffn_up.weight", {.outputs = 64, .inputs = 32}));
-  EXPECT_EQ(message.find("tiny.gguf: tensor blk.0.ffn_up.weight: storage type IQ4_NL cannot be used here"), 0U);
+  EXPECT_EQ(message.find("tiny.gguf: tensor blk.0.ffn_up.weight: storage type Q8_1 cannot be used here"), 0U);
   for (const StorageType* usable : storage_types()) {
     EXPECT_NE(message.find(usable->name()), std::string::npos) << message;
   }

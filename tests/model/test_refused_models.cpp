@@ -92,8 +92,8 @@ TEST(RefusedModels, EveryTensorIsChecked) {
     expect_refusal(damaged, "tensor " + name + ": NaN");
 
     TinyLlama unusable = good;
-    unusable.tensors[name].type = "IQ4_NL";
-    expect_refusal(unusable, "tensor " + name + ": storage type IQ4_NL");
+    unusable.tensors[name].type = "Q8_1";
+    expect_refusal(unusable, "tensor " + name + ": storage type Q8_1");
 
     if (tensor.dims.size() == 2 && tensor.dims[0] != tensor.dims[1] && name != "token_embd.weight") {
       TinyLlama transposed = good;

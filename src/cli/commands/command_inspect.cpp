@@ -112,7 +112,11 @@ std::string grouped(std::uint64_t number) {
 
 std::string metadata_line(const MetaEntry& entry, bool whole) {
   std::string value = json_text(value_json(entry.value, whole ? 0 : kShownElements));
-  if (entry.value.is_array()) value = fmt::format("array of {}: {}", entry.value.count(), value);
+  if (entry.value.is_array()) {
+    const bool is_cut = !whole && entry.value.count() > kShownElements;
+    if (is_cut) value.replace(value.size() - 1, 1, ",...]");
+    value = fmt::format("array of {}: {}", entry.value.count(), value);
+  }
   return fmt::format("  {:<38} {}\n", printable(entry.key), printable(value, whole ? value.size() * 8 : kShownBytes));
 }
 

@@ -2,6 +2,7 @@
 // Tested by tests/cli/test_plm.py and tests/cli/test_interruptions.py.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/json.h"

@@ -1,9 +1,13 @@
 #include "kernels/cpu/cpu_device.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/aligned_buffer.h"
+#include "kernels/cpu/attention_cut.h"
 #include "kernels/cpu/cpu_storage.h"
 
 namespace plm {
@@ -28,6 +32,11 @@ std::byte* bytes_of(const View& view) {
   return bytes_of(*view.storage) + view.offset;
 }
 
+std::span<const std::byte> touched_by(const View& view) {
+  if (view.rows == 0) return {};
+  return {bytes_of(view), (view.rows - 1) * view.row_stride + view.type->row_bytes(view.columns)};
+}
+
 Floats floats_of(const View& view) {
   PLM_CHECK(view.type == &quant_f32 && view.offset % sizeof(float) == 0 && view.row_stride % sizeof(float) == 0);
   return {reinterpret_cast<float*>(bytes_of(view)), view.rows, view.columns, view.row_stride / sizeof(float)};
@@ -46,7 +55,8 @@ const float* vector_of(const Weight& weight, std::size_t columns) {
 
 // Every row and every page that `table` names exists; with `end` beyond the pages no kernel may be started.
 void check_table(const RowTable& table, const KvPlace& place, std::size_t rows) {
-  PLM_CHECK(table.rows.size() == rows && place.type->block_size == 1);
+  PLM_CHECK(table.rows.size() == rows && place.head_dim % place.type->block_size == 0);
+  PLM_CHECK(place.type->block_size == 1 || place.type == &quant_q8_0);
   for (const RowSight& row : table.rows) {
     PLM_CHECK(row.sequence < table.pages.size());
     const std::size_t slots = table.pages[row.sequence].size() * kPageCells;
@@ -60,12 +70,75 @@ void check_table(const RowTable& table, const KvPlace& place, std::size_t rows) 
   }
 }
 
+// The pages of a table as one run of bytes. It may take in what lies between them, which only costs a barrier.
+std::span<const std::byte> pages_of(const RowTable& table) {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+  for (const auto& pages : table.pages) {
+    for (const Storage* page : pages) {
+      const std::byte* first = bytes_of(*page);
+      if (begin == nullptr || first < begin) begin = first;
+      if (end == nullptr || first + page->size() > end) end = first + page->size();
+    }
+  }
+  return {begin, end};
+}
+
+int most_level(Activations activations) {
+  switch (activations) {
+    case Activations::f32: return 0;
+    case Activations::int8: return kMostInt8;
+    case Activations::int16: return kMostInt16;
+  }
+  return 0;
+}
+
+std::string_view name_of(Activations activations) {
+  switch (activations) {
+    case Activations::f32: return "f32";
+    case Activations::int8: return "int8";
+    case Activations::int16: return "int16";
+  }
+  return "";
+}
+
+// Of `count` floating-point numbers with that many bits of mantissa: those with exponent 0 that are not 0.
+template <typename Bits, unsigned MantissaBits>
+std::size_t denormals_among(const std::byte* numbers, std::size_t count) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, numbers + i * sizeof bits, sizeof bits);
+    const auto magnitude = static_cast<Bits>(bits & (static_cast<Bits>(-1) >> 1));
+    found += static_cast<std::size_t>(magnitude != 0 && magnitude >> MantissaBits == 0);
+  }
+  return found;
+}
+
+KernelTable choose_kernels(const CpuDeviceOptions& options) {
+  const auto usable = usable_simd_targets();
+  if (options.kernels == KernelChoice::reference || usable.empty()) return reference_kernels();
+  if (options.simd.has_value()) return simd_kernels(*options.simd);
+  const char* wish = std::getenv("PLM_SIMD");
+  return simd_kernels(find_simd_target(wish != nullptr ? wish : "").value_or(usable.back()));
+}
+
 }  // namespace
 
 CpuDevice::CpuDevice(const CpuDeviceOptions& options)
-    : kernels_(options.kernels == KernelChoice::fast ? simd_kernels() : reference_kernels()), team_(options.threads) {}
+    : kernels_(choose_kernels(options)), activations_(options.activations), team_(options.threads) {}
 
-std::string CpuDevice::describe() const { return fmt::format("cpu {}", kernels_.name); }
+std::string CpuDevice::describe() const {
+  return fmt::format("cpu {}, activations {}", kernels_.name, name_of(activations_));
+}
+
+void CpuDevice::enqueue(Work work, std::initializer_list<Touch> touches) {
+  const Touch source = reads(rounded_.in);
+  for (const Touch& touch : touches) {
+    if (touch.is_write && touch.meets(source)) rounded_.in = {};
+  }
+  steps_.push_back({std::move(work), order_.must_wait(touches)});
+}
 
 Result<std::shared_ptr<Storage>> CpuDevice::allocate(std::size_t bytes) {
   PLM_TRY_ASSIGN(AlignedBuffer buffer, AlignedBuffer::allocate(bytes));
@@ -85,6 +158,20 @@ Result<void> CpuDevice::check_finite(const WeightSource& source) {
               source.name, type.block_size == 1 ? "value" : "scale");
 }
 
+std::size_t CpuDevice::count_denormals(const WeightSource& source) {
+  const bool is_f32 = source.type == &quant_f32;
+  if (!is_f32 && source.type != &quant_bf16) return 0;
+  std::atomic<std::size_t> count{0};
+  team_.run([&](int member) {
+    const Share numbers = share_of(source.bytes.size() / source.type->block_bytes, member, team_.size());
+    const std::byte* first = source.bytes.data() + numbers.begin * source.type->block_bytes;
+    const std::size_t found = is_f32 ? denormals_among<std::uint32_t, 23>(first, numbers.end - numbers.begin)
+                                     : denormals_among<std::uint16_t, 7>(first, numbers.end - numbers.begin);
+    count.fetch_add(found, std::memory_order_relaxed);
+  });
+  return count.load();
+}
+
 Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& source) {
   PLM_CHECK(source.inputs % source.type->block_size == 0);
   PLM_CHECK(source.bytes.size() == source.outputs * source.type->row_bytes(source.inputs));
@@ -95,6 +182,7 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
   weight->outputs = source.outputs;
   weight->inputs = source.inputs;
   weight->bytes = source.bytes;
+  weight->denormals = count_denormals(source);
   if (is_vector(source.role)) {
     PLM_CHECK(source.outputs == 1);
     weight->numbers.resize(source.inputs);
@@ -106,12 +194,13 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
 }
 
 Result<void> CpuDevice::pack(const WeightSource& source, CpuWeight& weight) {
-  weight.layout = find_panel_layout(*source.type);
-  if (weight.layout == nullptr) return {};
+  weight.panel = find_panel_type(*source.type);
+  if (weight.panel == nullptr) return {};
   const std::size_t count = panel_count(source.outputs);
-  PLM_TRY_ASSIGN(weight.panels, AlignedBuffer::allocate(count * panel_bytes(*source.type, source.inputs)));
+  const std::size_t bytes = panel_bytes(weight.panel->form, part_count(source.inputs));
+  PLM_TRY_ASSIGN(weight.panels, AlignedBuffer::allocate(count * bytes));
   team_.run([&](int member) {
-    pack_panels(*weight.layout, source, share_of(count, member, team_.size()), weight.panels.data());
+    pack_panels(*weight.panel, source, share_of(count, member, team_.size()), weight.panels.data());
   });
   return {};
 }
@@ -121,81 +210,115 @@ void CpuDevice::upload(const View& to, std::span<const std::byte> from) {
   PLM_CHECK(from.size() == to.rows * row_bytes);
   std::vector<std::byte> held(from.begin(), from.end());
   const std::byte* first = held.data();
-  work_.emplace_back(MoveWork{.from = first,
-                              .from_stride = row_bytes,
-                              .to = bytes_of(to),
-                              .to_stride = to.row_stride,
-                              .rows = to.rows,
-                              .row_bytes = row_bytes,
-                              .indices = {},
-                              .held = std::move(held)});
+  enqueue(MoveWork{.from = first,
+                   .from_stride = row_bytes,
+                   .to = bytes_of(to),
+                   .to_stride = to.row_stride,
+                   .rows = to.rows,
+                   .row_bytes = row_bytes,
+                   .indices = {},
+                   .held = std::move(held)},
+          {writes(touched_by(to))});
 }
 
 void CpuDevice::download(const View& from, std::span<std::byte> to) {
   const std::size_t row_bytes = from.type->row_bytes(from.columns);
   PLM_CHECK(to.size() == from.rows * row_bytes);
-  work_.emplace_back(MoveWork{.from = bytes_of(from),
-                              .from_stride = from.row_stride,
-                              .to = to.data(),
-                              .to_stride = row_bytes,
-                              .rows = from.rows,
-                              .row_bytes = row_bytes,
-                              .indices = {},
-                              .held = {}});
+  enqueue(MoveWork{.from = bytes_of(from),
+                   .from_stride = from.row_stride,
+                   .to = to.data(),
+                   .to_stride = row_bytes,
+                   .rows = from.rows,
+                   .row_bytes = row_bytes,
+                   .indices = {},
+                   .held = {}},
+          {reads(touched_by(from)), writes(to)});
 }
 
 void CpuDevice::copy(Storage& to, const Storage& from) {
   PLM_CHECK(to.size() == from.size());
-  work_.emplace_back(MoveWork{.from = bytes_of(from),
-                              .from_stride = 0,
-                              .to = bytes_of(to),
-                              .to_stride = 0,
-                              .rows = 1,
-                              .row_bytes = to.size(),
-                              .indices = {},
-                              .held = {}});
+  const std::span<const std::byte> source(bytes_of(from), from.size()), target(bytes_of(to), to.size());
+  enqueue(MoveWork{.from = source.data(),
+                   .from_stride = 0,
+                   .to = bytes_of(to),
+                   .to_stride = 0,
+                   .rows = 1,
+                   .row_bytes = to.size(),
+                   .indices = {},
+                   .held = {}},
+          {reads(source), writes(target)});
 }
 
 void CpuDevice::gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) {
   PLM_CHECK(in.type == out.type && in.columns == out.columns && indices.size() == out.rows);
   for (const std::uint32_t index : indices) PLM_CHECK(index < in.rows);
-  work_.emplace_back(MoveWork{.from = bytes_of(in),
-                              .from_stride = in.row_stride,
-                              .to = bytes_of(out),
-                              .to_stride = out.row_stride,
-                              .rows = out.rows,
-                              .row_bytes = in.type->row_bytes(in.columns),
-                              .indices = indices,
-                              .held = {}});
+  enqueue(MoveWork{.from = bytes_of(in),
+                   .from_stride = in.row_stride,
+                   .to = bytes_of(out),
+                   .to_stride = out.row_stride,
+                   .rows = out.rows,
+                   .row_bytes = in.type->row_bytes(in.columns),
+                   .indices = indices,
+                   .held = {}},
+          {reads(touched_by(in)), writes(touched_by(out))});
 }
 
 void CpuDevice::embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) {
   PLM_CHECK(out.rows == ids.size() && out.columns == table.inputs);
   for (const std::int32_t id : ids) PLM_CHECK(id >= 0 && static_cast<std::size_t>(id) < table.outputs);
-  work_.emplace_back(EmbedWork{&weight_of(table), ids, floats_of(out)});
+  enqueue(EmbedWork{&weight_of(table), ids, floats_of(out)}, {writes(floats_of(out))});
 }
 
 void CpuDevice::linear(const Weight& weight, const View& in, const View& out, const Weight* bias) {
   PLM_CHECK(in.columns == weight.inputs && out.columns == weight.outputs && in.rows == out.rows);
   const float* numbers = bias != nullptr ? vector_of(*bias, weight.outputs) : nullptr;
-  work_.emplace_back(LinearWork{&weight_of(weight), floats_of(in), floats_of(out), numbers});
+  const Floats from = floats_of(in), to = floats_of(out);
+  if (activations_ == Activations::f32 || weight.type->group_size == 0) {
+    return enqueue(LinearWork{&weight_of(weight), from, to, numbers}, {reads(from), writes(to)});
+  }
+  if (std::optional<Error> error = round(from)) {
+    failure_ = std::move(error);
+    return;
+  }
+  enqueue(IntegerLinearWork{&weight_of(weight), rounded_.out, to, numbers},
+          {reads(rounded_.memory.bytes()), writes(to)});
+}
+
+std::optional<Error> CpuDevice::round(const Floats& in) {
+  const bool is_there = rounded_.in.data == in.data && rounded_.in.rows == in.rows &&
+                        rounded_.in.columns == in.columns && rounded_.in.stride == in.stride;
+  if (is_there) return std::nullopt;
+  const std::size_t parts = part_count(in.columns);
+  const std::size_t bytes = RoundedRows::bytes(in.rows, parts);
+  if (bytes > rounded_.memory.size()) {
+    auto memory = AlignedBuffer::allocate(bytes);
+    if (!memory.has_value()) return memory.error();
+    rounded_.outgrown.push_back(std::exchange(rounded_.memory, std::move(*memory)));
+  }
+  rounded_.out = RoundedRows::at(rounded_.memory.data(), most_level(activations_), in.rows, parts);
+  enqueue(RoundWork{in, rounded_.out}, {reads(in), writes(rounded_.memory.bytes())});
+  rounded_.in = in;
+  return std::nullopt;
 }
 
 void CpuDevice::rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) {
   PLM_CHECK(same_shape(in, out));
-  work_.emplace_back(RmsNormWork{floats_of(in), vector_of(gain, in.columns), epsilon, floats_of(out)});
+  const Floats from = floats_of(in), to = floats_of(out);
+  enqueue(RmsNormWork{from, vector_of(gain, in.columns), epsilon, to}, {reads(from), writes(to)});
 }
 
 void CpuDevice::rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) {
   PLM_CHECK(angles.rows == x.rows && x.columns % head_dim == 0);
   PLM_CHECK(angles.columns % 2 == 0 && angles.columns <= head_dim);
-  work_.emplace_back(RopeWork{floats_of(x), head_dim, floats_of(angles), layout});
+  enqueue(RopeWork{floats_of(x), head_dim, floats_of(angles), layout},
+          {writes(floats_of(x)), reads(floats_of(angles))});
 }
 
 void CpuDevice::store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) {
   PLM_CHECK(same_shape(keys, values) && keys.columns == place.kv_heads * place.head_dim);
   check_table(table, place, keys.rows);
-  work_.emplace_back(StoreKvWork{floats_of(keys), floats_of(values), table, place});
+  enqueue(StoreKvWork{floats_of(keys), floats_of(values), table, place},
+          {reads(floats_of(keys)), reads(floats_of(values)), writes(pages_of(table))});
 }
 
 void CpuDevice::attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
@@ -203,29 +326,40 @@ void CpuDevice::attention(const View& queries, const RowTable& table, const KvPl
   PLM_CHECK(same_shape(queries, out) && queries.columns % (place.kv_heads * place.head_dim) == 0);
   check_table(table, place, queries.rows);
   PLM_CHECK(queries.rows == 0 || bytes_of(queries) != bytes_of(out));  // sums are gathered in `out`
-  work_.emplace_back(AttentionWork{floats_of(queries), table, place, scale, floats_of(out)});
+  AttentionWork work{floats_of(queries), table, place, scale, floats_of(out)};
+  cut_attention(work, team_.size());
+  if (work.page_count == 0) return enqueue(work, {reads(work.queries), reads(pages_of(table)), writes(work.out)});
+  const std::span<const std::byte> sums = std::as_bytes(std::span(&page_sums_, 1));  // its contents may yet move
+  work.part = AttentionWork::Part::pages;
+  work.page_sums = &page_sums_;
+  page_sums_.resize(std::max(page_sums_.size(), work.page_sums_size()));
+  enqueue(work, {reads(work.queries), reads(pages_of(table)), writes(sums)});
+  work.part = AttentionWork::Part::total;
+  enqueue(work, {reads(sums), writes(work.out)});
 }
 
 void CpuDevice::silu_multiply(const View& gate, const View& up, const View& out) {
   PLM_CHECK(same_shape(gate, up) && same_shape(gate, out));
-  work_.emplace_back(SiluMultiplyWork{floats_of(gate), floats_of(up), floats_of(out)});
+  enqueue(SiluMultiplyWork{floats_of(gate), floats_of(up), floats_of(out)},
+          {reads(floats_of(gate)), reads(floats_of(up)), writes(floats_of(out))});
 }
 
 void CpuDevice::add(const View& x, const View& y) {
   PLM_CHECK(same_shape(x, y));
-  work_.emplace_back(AddWork{floats_of(x), floats_of(y)});
+  enqueue(AddWork{floats_of(x), floats_of(y)}, {writes(floats_of(x)), reads(floats_of(y))});
 }
 
 void CpuDevice::all_reduce(const View&) {}  // one device: the sum is already complete
 
 void CpuDevice::statistics(const View& logits, std::span<RowStatistics> statistics) {
   PLM_CHECK(statistics.size() == logits.rows);
-  work_.emplace_back(StatisticsWork{floats_of(logits), statistics.data()});
+  enqueue(StatisticsWork{floats_of(logits), statistics.data()},
+          {reads(floats_of(logits)), writes(std::as_bytes(statistics))});
 }
 
 void CpuDevice::top_n(const View& logits, std::size_t n, std::span<TokenScore> top) {
   PLM_CHECK(n <= logits.columns && top.size() == logits.rows * n);
-  work_.emplace_back(TopNWork{floats_of(logits), n, top.data()});
+  enqueue(TopNWork{floats_of(logits), n, top.data()}, {reads(floats_of(logits)), writes(std::as_bytes(top))});
 }
 
 namespace {
@@ -246,6 +380,8 @@ struct Runner {
   void operator()(const MoveWork& work) const { move_rows(work, share(work)); }
   void operator()(const EmbedWork& work) const { kernels.embed(work, share(work)); }
   void operator()(const LinearWork& work) const { kernels.linear(work, share(work)); }
+  void operator()(const RoundWork& work) const { kernels.round(work, share(work)); }
+  void operator()(const IntegerLinearWork& work) const { kernels.integer_linear(work, share(work)); }
   void operator()(const RmsNormWork& work) const { kernels.rms_norm(work, share(work)); }
   void operator()(const RopeWork& work) const { kernels.rope(work, share(work)); }
   void operator()(const StoreKvWork& work) const { kernels.store_kv(work, share(work)); }
@@ -264,14 +400,20 @@ struct Runner {
 }  // namespace
 
 Result<void> CpuDevice::wait() {
-  if (work_.empty()) return {};
-  team_.run([this](int member) {
-    for (const Work& work : work_) {
-      std::visit(Runner{kernels_, member, team_.size()}, work);
-      team_.barrier();
-    }
-  });
-  work_.clear();
+  const std::optional<Error> failure = std::exchange(failure_, std::nullopt);
+  if (!failure.has_value() && !steps_.empty()) {
+    team_.run([this](int member) {
+      for (const Step& step : steps_) {
+        if (step.waits) team_.barrier();
+        std::visit(Runner{kernels_, member, team_.size()}, step.work);
+      }
+    });
+  }
+  steps_.clear();
+  order_.clear();
+  rounded_.in = {};
+  rounded_.outgrown.clear();
+  if (failure.has_value()) return tl::unexpected<Error>(*failure);
   return {};
 }
 

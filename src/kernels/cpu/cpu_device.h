@@ -1,17 +1,20 @@
 // The CPU device: operations are checked and recorded, `wait` runs them.
 //
 // `wait` wakes the thread team once; every member walks the same list of work and computes its own share of each item,
-// with a barrier after each. Shares are cut by member number alone and no sum crosses a share, so results do not depend
-// on the number of threads.
+// with barriers where one item needs what another wrote (kernels/cpu/work_order.h). Shares are cut by member number
+// alone and no sum crosses a share, so results do not depend on the number of threads.
 // Tested by tests/kernels/cpu/test_cpu_device.cpp. Public entry: kernels/cpu_device.h.
 #pragma once
 
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/thread_team.h"
 #include "kernels/cpu/kernel_table.h"
+#include "kernels/cpu/work_order.h"
 #include "kernels/cpu_device.h"
 
 namespace plm {
@@ -46,15 +49,36 @@ class CpuDevice : public Device {
   Result<void> wait() override;
 
  private:
-  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RmsNormWork, RopeWork, StoreKvWork, AttentionWork,
-                            SiluMultiplyWork, AddWork, StatisticsWork, TopNWork>;
+  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
+                            StoreKvWork, AttentionWork, SiluMultiplyWork, AddWork, StatisticsWork, TopNWork>;
+  struct Step {
+    Work work;
+    bool waits;  // for all steps before it
+  };
 
+  // The activations that were rounded last, so that several weights can share them.
+  struct Rounded {
+    Floats in{};
+    RoundedRows out{};
+    AlignedBuffer memory;
+    std::vector<AlignedBuffer> outgrown;  // still read by work that was enqueued before
+  };
+
+  void enqueue(Work work, std::initializer_list<Touch> touches);
   Result<void> check_finite(const WeightSource& source);
+  [[nodiscard]] std::size_t count_denormals(const WeightSource& source);
   Result<void> pack(const WeightSource& source, CpuWeight& weight);
+  // Makes rounded_ hold `in`; returns what went wrong.
+  std::optional<Error> round(const Floats& in);
 
   const KernelTable kernels_;
+  const Activations activations_;
   ThreadTeam team_;
-  std::vector<Work> work_;  // keeps its capacity from one wait to the next
+  std::vector<Step> steps_;  // keeps its capacity from one wait to the next
+  WorkOrder order_;
+  Rounded rounded_;
+  std::vector<float> page_sums_;  // of the attention that runs (AttentionWork::page_sums)
+  std::optional<Error> failure_;  // of an operation since the last wait
 };
 
 }  // namespace plm

@@ -13,10 +13,10 @@ namespace plm {
 
 class CpuWeight : public Weight {
  public:
-  std::span<const std::byte> bytes;     ///< rows as in the file
-  std::vector<float> numbers;           ///< norm and bias: the vector, unpacked
-  const PanelLayout* layout = nullptr;  ///< how `panels` are packed; null if there are none
-  AlignedBuffer panels;                 ///< matrices of the fast kernels
+  std::span<const std::byte> bytes;  ///< rows as in the file
+  std::vector<float> numbers;        ///< norm and bias: the vector, unpacked
+  const PanelType* panel = nullptr;  ///< how `panels` are packed; null if there are none
+  AlignedBuffer panels;              ///< matrices of the fast kernels
 
   [[nodiscard]] const std::byte* row(std::size_t output) const {
     return bytes.data() + output * type->row_bytes(inputs);

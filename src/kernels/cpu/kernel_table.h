@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/cpu/work.h"
+#include "kernels/cpu_device.h"
 
 namespace plm {
 
@@ -15,6 +16,8 @@ struct KernelTable {
   bool panels;            ///< whether `linear` reads panels rather than rows
   void (*embed)(const EmbedWork& work, Share rows);
   void (*linear)(const LinearWork& work, Share outputs);
+  void (*round)(const RoundWork& work, Share rows);
+  void (*integer_linear)(const IntegerLinearWork& work, Share outputs);
   void (*rms_norm)(const RmsNormWork& work, Share rows);
   void (*rope)(const RopeWork& work, Share rows);
   void (*store_kv)(const StoreKvWork& work, Share rows);
@@ -26,19 +29,29 @@ struct KernelTable {
 };
 
 [[nodiscard]] KernelTable reference_kernels();
-/// For the best instruction set of this machine that the kernels are compiled for.
-[[nodiscard]] KernelTable simd_kernels();
+/// For an instruction set of `usable_simd_targets`.
+[[nodiscard]] KernelTable simd_kernels(SimdTarget target);
 
 // The parts of simd_kernels, one for each source file.
 void set_simd_linear(KernelTable& table);
+void set_simd_integer_linear(KernelTable& table);
 void set_simd_layers(KernelTable& table);
 void set_simd_attention(KernelTable& table);
 void set_simd_logits(KernelTable& table);
+
+// Products by the integer dot product of AVX-512 VNNI, which Highway does not have.
+namespace vnni {
+[[nodiscard]] bool is_usable();  ///< whether this machine can run them
+void round(const RoundWork& work, Share rows);
+void integer_linear(const IntegerLinearWork& work, Share outputs);
+}  // namespace vnni
 
 // The plain versions.
 namespace reference {
 void embed(const EmbedWork& work, Share rows);
 void linear(const LinearWork& work, Share outputs);
+void round(const RoundWork& work, Share rows);
+void integer_linear(const IntegerLinearWork& work, Share outputs);
 void rms_norm(const RmsNormWork& work, Share rows);
 void rope(const RopeWork& work, Share rows);
 void store_kv(const StoreKvWork& work, Share rows);

@@ -1,12 +1,16 @@
 // Plain attention over paged keys and values. Per page an ordinary softmax around the page's own maximum; the pages are
 // combined as in "online softmax" (Milakov and Gimelshein, 2018), always in the order of their positions.
 // Tested by tests/kernels/cpu/test_attention.cpp.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
+#include "base/half.h"
 #include "base/portable_math.h"
+#include "kernels/cpu/attention_cut.h"
 #include "kernels/cpu/kernel_table.h"
 #include "kernels/cpu/kv_page.h"
 #include "kernels/cpu/lanes16.h"
@@ -20,12 +24,17 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 // A softmax-weighted sum of values that is not yet divided: weights are e^(score - max).
 struct PartialSum {
   float max = kMinusInfinity;
-  float weight = 0;           // sum of the weights
+  float weight = 0;           // sum of the weights; 0 says that no cell has been seen
   std::vector<float> values;  // [head_dim] sum of weight * value
 
   explicit PartialSum(std::size_t head_dim) : values(head_dim) {}
 
   void add(const PartialSum& page) {
+    if (page.weight == 0) return;
+    if (weight == 0) {
+      *this = page;
+      return;
+    }
     const float larger = std::max(max, page.max);
     const float mine = exp_f32(max - larger);
     const float theirs = exp_f32(page.max - larger);
@@ -33,28 +42,68 @@ struct PartialSum {
     weight = weight * mine + page.weight * theirs;
     for (std::size_t d = 0; d < values.size(); ++d) values[d] = values[d] * mine + page.values[d] * theirs;
   }
+
+  void write_quotient(float* out) const {
+    for (std::size_t d = 0; d < values.size(); ++d) out[d] = weight == 0 ? 0.0F : values[d] / weight;
+  }
+
+  // As AttentionWork::page_sums holds it.
+  void store(float* to) const {
+    to = std::copy(values.begin(), values.end(), to);
+    to[0] = max;
+    to[1] = weight;
+  }
+  void load(const float* from) {
+    std::copy_n(from, values.size(), values.begin());
+    max = from[values.size()];
+    weight = from[values.size() + 1];
+  }
 };
 
+float read_scaled(const std::byte* levels, const std::byte* scales, std::size_t level, std::size_t scale) {
+  std::uint16_t bits;
+  std::memcpy(&bits, scales + scale * sizeof bits, sizeof bits);
+  return static_cast<float>(static_cast<std::int8_t>(levels[level])) * float_from_f16(bits);
+}
+
 using PageNumbers = std::array<float, kPageCells>;
+
+// Dimension `dim` of the keys of all cells.
+void read_keys(const KvPage& page, std::size_t kv_head, std::size_t dim, PageNumbers& keys) {
+  const std::byte* from = page.keys(kv_head, dim);
+  if (!page.has_scales()) return page.place->type->unpack(from, keys.data(), kPageCells);
+  for (std::size_t c = 0; c < kPageCells; ++c) keys[c] = read_scaled(from, page.key_scales(kv_head, dim), c, c);
+}
+
+void read_value(const KvPage& page, std::size_t kv_head, std::size_t cell, std::vector<float>& value) {
+  const std::byte* from = page.values(kv_head, cell);
+  if (!page.has_scales()) return page.place->type->unpack(from, value.data(), value.size());
+  for (std::size_t d = 0; d < value.size(); ++d) value[d] = read_scaled(from, page.value_scales(kv_head, d), d, cell);
+}
 
 // scores[c] = query . key of cell c, for all cells, seen or not.
 PageNumbers score_page(const KvPage& page, std::size_t kv_head, const float* query) {
   PageNumbers scores{};
   PageNumbers keys;
   for (std::size_t d = 0; d < page.place->head_dim; ++d) {
-    page.place->type->unpack(page.keys(kv_head, d), keys.data(), kPageCells);
+    read_keys(page, kv_head, d, keys);
     for (std::size_t c = 0; c < kPageCells; ++c) scores[c] = std::fma(query[d], keys[c], scores[c]);
   }
   return scores;
 }
 
-PartialSum attend_page(const KvPage& page, const PageSight& sight, std::size_t kv_head, const float* query,
-                       float scale) {
-  const std::size_t head_dim = page.place->head_dim;
+// What query head `head` of row `r` finds in one page.
+PartialSum attend_page(const AttentionWork& work, std::size_t r, std::size_t head, std::size_t page_number) {
+  const std::size_t head_dim = work.place.head_dim;
+  const RowSight& row = work.table.rows[r];
   PartialSum sum(head_dim);
-  PageNumbers weights = score_page(page, kv_head, query);
+  const PageSight sight = page_sight(row, work.table.own_bits, page_number);
+  if (sight.sees_nothing()) return sum;
+  const KvPage page = kv_page(work.table, row.sequence, page_number, work.place);
+  const std::size_t kv_head = head / work.group();
+  PageNumbers weights = score_page(page, kv_head, work.queries.row(r) + head * head_dim);
   for (std::size_t c = 0; c < kPageCells; ++c) {
-    weights[c] *= scale;
+    weights[c] *= work.scale;
     if (sight.sees(c)) sum.max = std::max(sum.max, weights[c]);
   }
   for (std::size_t c = 0; c < kPageCells; ++c) weights[c] = sight.sees(c) ? exp_f32(weights[c] - sum.max) : 0.0F;
@@ -62,49 +111,99 @@ PartialSum attend_page(const KvPage& page, const PageSight& sight, std::size_t k
   std::vector<float> value(head_dim);
   for (std::size_t c = 0; c < kPageCells; ++c) {
     if (!sight.sees(c)) continue;
-    page.place->type->unpack(page.values(kv_head, c), value.data(), head_dim);
+    read_value(page, kv_head, c, value);
     for (std::size_t d = 0; d < head_dim; ++d) sum.values[d] = std::fma(weights[c], value[d], sum.values[d]);
   }
   return sum;
+}
+
+void attend_whole(const AttentionWork& work, std::size_t r, std::size_t head) {
+  PartialSum sum(work.place.head_dim);
+  const PageRange pages = pages_in_sight(work.table.rows[r]);
+  for (std::size_t p = pages.begin; p < pages.end; ++p) sum.add(attend_page(work, r, head, p));
+  sum.write_quotient(work.out.row(r) + head * work.place.head_dim);
+}
+
+// Where one vector [head_dim] goes: numbers (or levels) `stride` bytes apart, and scales, if any, a page row apart.
+struct StoredVector {
+  std::byte* numbers;
+  std::size_t stride;
+  std::byte* scales;
+};
+
+void store_vector(const float* from, const StorageType& type, std::size_t head_dim, const StoredVector& to) {
+  if (type.block_size == 1) {
+    for (std::size_t d = 0; d < head_dim; ++d) type.pack(from + d, to.numbers + d * to.stride, 1);
+    return;
+  }
+  std::array<std::byte, kScaleBytes + kScaledDims> block;  // as q8_0 has it: the scale, then the levels
+  PLM_CHECK(type.block_bytes == block.size());
+  for (std::size_t first = 0; first < head_dim; first += kScaledDims) {
+    type.pack(from + first, block.data(), 1);
+    std::memcpy(to.scales + first / kScaledDims * kPageCells * kScaleBytes, block.data(), kScaleBytes);
+    for (std::size_t i = 0; i < kScaledDims; ++i) to.numbers[(first + i) * to.stride] = block[kScaleBytes + i];
+  }
 }
 
 }  // namespace
 
 void store_kv(const StoreKvWork& work, Share rows) {
   const KvPlace& place = work.place;
-  const std::size_t number_bytes = place.type->row_bytes(1);
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
     const RowSight& row = work.table.rows[r];
     const KvPage page = kv_page(work.table, row.sequence, row.slot / kPageCells, place);
     const std::size_t cell = row.slot % kPageCells;
+    const std::size_t number_bytes = page.number_bytes();
     for (std::size_t head = 0; head < place.kv_heads; ++head) {
-      const float* key = work.keys.row(r) + head * place.head_dim;
-      for (std::size_t d = 0; d < place.head_dim; ++d) {
-        place.type->pack(key + d, page.keys(head, d) + cell * number_bytes, 1);
-      }
-      place.type->pack(work.values.row(r) + head * place.head_dim, page.values(head, cell), place.head_dim);
+      store_vector(work.keys.row(r) + head * place.head_dim, *place.type, place.head_dim,
+                   {.numbers = page.keys(head, 0) + cell * number_bytes,
+                    .stride = kPageCells * number_bytes,
+                    .scales = page.key_scales(head, 0) + cell * kScaleBytes});
+      store_vector(work.values.row(r) + head * place.head_dim, *place.type, place.head_dim,
+                   {.numbers = page.values(head, cell),
+                    .stride = number_bytes,
+                    .scales = page.value_scales(head, 0) + cell * kScaleBytes});
     }
   }
 }
 
-void attention(const AttentionWork& work, Share row_heads) {
-  const KvPlace& place = work.place;
-  const std::size_t group = work.queries_per_kv_head();
-  for (std::size_t unit = row_heads.begin * group; unit < row_heads.end * group; ++unit) {
-    const std::size_t q_heads = place.kv_heads * group;
-    const std::size_t r = unit / q_heads;
-    const std::size_t head = unit % q_heads;
-    const RowSight& row = work.table.rows[r];
-    PartialSum sum(place.head_dim);
-    const PageRange pages = pages_in_sight(row);
-    for (std::size_t p = pages.begin; p < pages.end; ++p) {
-      const PageSight sight = page_sight(row, work.table.own_bits, p);
-      if (sight.sees_nothing()) continue;
-      const KvPage page = kv_page(work.table, row.sequence, p, place);
-      sum.add(attend_page(page, sight, head / group, work.queries.row(r) + head * place.head_dim, work.scale));
+namespace {
+
+void attend_blocks(const AttentionWork& work, Share units) {
+  for (std::size_t unit = units.begin; unit < units.end; ++unit) {
+    const QueryBlock block = query_block(work, unit);
+    for (std::size_t query = block.begin; query < block.end; ++query) {
+      attend_whole(work, query / work.group(), block.kv_head * work.group() + query % work.group());
     }
-    float* out = work.out.row(r) + head * place.head_dim;
-    for (std::size_t d = 0; d < place.head_dim; ++d) out[d] = sum.weight > 0 ? sum.values[d] / sum.weight : 0.0F;
+  }
+}
+
+void attend_pages(const AttentionWork& work, Share units) {
+  for_each_page_unit(work, units, [&](std::size_t r, std::size_t kv_head, std::size_t page, std::size_t unit) {
+    for (std::size_t g = 0; g < work.group(); ++g) {
+      attend_page(work, r, kv_head * work.group() + g, page).store(work.page_sum(unit, g));
+    }
+  });
+}
+
+void add_pages(const AttentionWork& work, Share units) {
+  for_each_total_unit(work, units, [&](std::size_t r, std::size_t head, const PageUnits& pages) {
+    PartialSum sum(work.place.head_dim), page(work.place.head_dim);
+    for (std::size_t p = 0; p < pages.count; ++p) {
+      page.load(work.page_sum(pages.first + p, head % work.group()));
+      sum.add(page);
+    }
+    sum.write_quotient(work.out.row(r) + head * work.place.head_dim);
+  });
+}
+
+}  // namespace
+
+void attention(const AttentionWork& work, Share units) {
+  switch (work.part) {
+    case AttentionWork::Part::whole: return attend_blocks(work, units);
+    case AttentionWork::Part::pages: return attend_pages(work, units);
+    case AttentionWork::Part::total: return add_pages(work, units);
   }
 }
 

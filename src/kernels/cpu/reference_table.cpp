@@ -9,6 +9,8 @@ KernelTable reference_kernels() {
       .panels = false,
       .embed = reference::embed,
       .linear = reference::linear,
+      .round = reference::round,
+      .integer_linear = reference::integer_linear,
       .rms_norm = reference::rms_norm,
       .rope = reference::rope,
       .store_kv = reference::store_kv,

@@ -1,7 +1,6 @@
-// Vectorised attention over paged keys and values: the sums of reference_attention.cpp, where a lane is a cell while
-// scores are computed (keys lie transposed) and a dimension while values are summed, so no sum crosses lanes. The query
-// heads that share a KV head are computed together, so a page is read once for up to kMostQueries of them. Tested by
-// tests/kernels/cpu/test_attention.cpp.
+// Vectorised attention over paged keys and values: the sums of reference_attention.cpp. Here queries are put into tiles
+// and taken from page to page; what happens in a page is in simd_attention_page-inl.h.
+// Tested by tests/kernels/cpu/test_attention.cpp.
 #include "kernels/cpu/simd_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd_attention.cpp"
@@ -9,212 +8,144 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "base/half.h"
 #include "kernels/cpu/kernel_table.h"
-#include "kernels/cpu/kv_page.h"
-#include "kernels/cpu/page_sight.h"
-#include "kernels/cpu/simd_vectors-inl.h"
+#include "kernels/cpu/simd_attention_page-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plm {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kMostQueries = 3;           // query heads that are computed together
-constexpr std::size_t kRun = 4;                   // vectors of cells or dimensions at a time
-constexpr std::size_t kRunCells = kRun * kLanes;  // divides 64
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+/// The first tile of `count` queries.
+constexpr std::size_t first_tile(std::size_t count) {
+  if (count == 4) return 2;  // twice
+  return count >= kMostTile ? kMostTile : std::min<std::size_t>(count, 3);
+}
 
-struct F32Numbers {
-  static constexpr std::size_t kBytes = 4;
-  static HWY_INLINE Floatv load_vector(const std::byte* from) { return load_f32(from); }
-  static void store_one(float value, std::byte* to) { std::memcpy(to, &value, kBytes); }
-};
-
-struct F16Numbers {
-  static constexpr std::size_t kBytes = 2;
-  static HWY_INLINE Floatv load_vector(const std::byte* from) { return load_f16(from); }
-  static void store_one(float value, std::byte* to) {
-    const std::uint16_t bits = f16_from_float(value);
-    std::memcpy(to, &bits, kBytes);
+/// `count` queries from number `first` on, whose rows belong to one sequence, before one page.
+Tile make_tile(const AttentionWork& work, std::size_t first, std::size_t count, std::size_t page, Query* queries) {
+  Tile tile{.queries = queries, .numbers = {}, .sights = {}, .some = {}, .all = {}};
+  tile.all.words.fill(~std::uint64_t{0});
+  for (std::size_t g = 0; g < count; ++g) {
+    tile.numbers[g] = queries[g].numbers;
+    tile.sights[g] = page_sight(work.table.rows[(first + g) / work.group()], work.table.own_bits, page);
+    for (std::size_t word = 0; word < tile.all.words.size(); ++word) {
+      tile.some.words[word] |= tile.sights[g].words[word];
+      tile.all.words[word] &= tile.sights[g].words[word];
+    }
   }
-};
+  return tile;
+}
 
-/// The query heads of one row that are computed together, and their sums so far.
-struct Queries {
-  const float* query;  ///< [Count, head_dim]
-  float* values;       ///< [Count, head_dim] sum of weight * value, finally the output
-  float max[kMostQueries];
-  float weight[kMostQueries];  ///< sum of weights
-};
-
-/// One page as one KV head sees it.
-struct HeadPage {
-  KvPage page;
-  PageSight sight;
-  std::size_t kv_head;
-
-  [[nodiscard]] std::uint64_t bits(std::size_t cell, std::size_t count) const {
-    return sight.words[cell / 64] >> (cell % 64) & (~std::uint64_t{0} >> (64 - count));
+/// Takes one page into `queries`, which are those of `block`, all of one sequence.
+template <class Numbers>
+void attend_page(const AttentionWork& work, const QueryBlock& block, std::size_t page, Query* queries) {
+  const std::uint32_t sequence = work.table.rows[block.begin / work.group()].sequence;
+  const HeadPage at{kv_page(work.table, sequence, page, work.place), block.kv_head};
+  std::size_t size;
+  for (std::size_t query = block.begin; query < block.end; query += size) {
+    size = first_tile(block.end - query);
+    const Tile tile = make_tile(work, query, size, page, queries + (query - block.begin));
+    if (tile.some.sees_nothing()) continue;
+    if (size == 1) attend_tile<Numbers, 1>(at, tile, work.scale);
+    if (size == 2) attend_tile<Numbers, 2>(at, tile, work.scale);
+    if (size == 3) attend_tile<Numbers, 3>(at, tile, work.scale);
+    if (size > 3) attend_tile<Numbers, kMostTile>(at, tile, work.scale);
   }
-};
+}
 
-using PageNumbers = float[kMostQueries][kPageCells];
+const float* query_numbers(const AttentionWork& work, std::size_t kv_head, std::size_t query) {
+  const std::size_t head = kv_head * work.group() + query % work.group();
+  return work.queries.row(query / work.group()) + head * work.place.head_dim;
+}
 
-/// scores = scale * (query . key) of visible cells, -inf of the others.
-template <class Numbers, std::size_t Count>
-void score_page(const HeadPage& at, const float* queries, float scale, PageNumbers& scores) {
+/// Divides by the sum of weights: the result.
+void finish(const Query& query, std::size_t head_dim) {
   const FloatTag d;
-  const std::size_t head_dim = at.page.place->head_dim;
-  const std::byte* keys = at.page.keys(at.kv_head, 0);
-  constexpr std::size_t kKeyBytes = kPageCells * Numbers::kBytes;
-  for (std::size_t cell = 0; cell < kPageCells; cell += kRunCells) {
-    Floatv sums[Count][kRun];
-    for (auto& row : sums) {
-      for (Floatv& sum : row) sum = hn::Zero(d);
-    }
-    const bool seen = at.bits(cell, kRunCells) != 0;
-    for (std::size_t dim = 0; seen && dim < head_dim; ++dim) {
-      const std::byte* from = keys + dim * kKeyBytes + cell * Numbers::kBytes;
-      Floatv key[kRun];
-      for (std::size_t v = 0; v < kRun; ++v) key[v] = Numbers::load_vector(from + v * kLanes * Numbers::kBytes);
-      for (std::size_t g = 0; g < Count; ++g) {
-        const Floatv q = hn::Set(d, queries[g * head_dim + dim]);
-        for (std::size_t v = 0; v < kRun; ++v) sums[g][v] = hn::MulAdd(q, key[v], sums[g][v]);
-      }
-    }
-    for (std::size_t v = 0; v < kRun; ++v) {
-      const std::size_t first = cell + v * kLanes;
-      const std::uint64_t bits = at.bits(first, kLanes);
-      const auto visible = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&bits));
-      for (std::size_t g = 0; g < Count; ++g) {
-        const Floatv score = hn::Mul(sums[g][v], hn::Set(d, scale));
-        hn::Store(hn::IfThenElse(visible, score, hn::Set(d, kMinusInfinity)), d, scores[g] + first);
-      }
-    }
+  for (std::size_t dim = 0; dim < head_dim; dim += kLanes) {
+    const Floatv result = hn::Div(load(query.values + dim), hn::Set(d, query.weight));
+    hn::StoreU(query.weight == 0 ? hn::Zero(d) : result, d, query.values + dim);
   }
 }
 
-/// Turns scores into weights e^(score - max), returns max and puts their sum into `sum`.
-HWY_INLINE float weigh_page(float* scores, float& sum) {
-  const FloatTag d;
-  Floatv largest = hn::Set(d, kMinusInfinity);
-  for (std::size_t c = 0; c < kPageCells; c += kLanes) largest = hn::Max(largest, hn::Load(d, scores + c));
-  const float max = hn::GetLane(hn::MaxOfLanes(d, largest));
-  for (std::size_t c = 0; c < kPageCells; c += kLanes) {
-    hn::Store(exp_vector(hn::Sub(hn::Load(d, scores + c), hn::Set(d, max))), d, scores + c);
+/// The results of `block`, at most kMostBlockQueries queries of one sequence.
+template <class Numbers>
+void attend_block(const AttentionWork& work, const QueryBlock& block) {
+  const std::size_t count = block.end - block.begin;
+  Query queries[kMostBlockQueries];
+  PageRange pages = pages_in_sight(work.table.rows[block.begin / work.group()]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t query = block.begin + i;
+    const float* numbers = query_numbers(work, block.kv_head, query);
+    const std::size_t r = query / work.group();
+    queries[i] = {.numbers = numbers,
+                  .values = work.out.row(r) + (numbers - work.queries.row(r)),
+                  .max = kMinusInfinity,
+                  .weight = 0};
+    const PageRange more = pages_in_sight(work.table.rows[r]);
+    pages = {std::min(pages.begin, more.begin), std::max(pages.end, more.end)};
   }
-  sum = lanes16_of(
-      kPageCells, [scores](std::size_t c) HWY_ATTR { return hn::Load(FloatTag(), scores + c); },
-      [scores](std::size_t c) { return scores[c]; });
-  return max;
+  for (std::size_t p = pages.begin; p < pages.end; ++p) attend_page<Numbers>(work, block, p, queries);
+  for (std::size_t i = 0; i < count; ++i) finish(queries[i], work.place.head_dim);
 }
 
-/// Calls visit(cell) for every visible cell, in order.
-template <typename Visit>
-HWY_INLINE void for_each_visible(const PageSight& sight, Visit visit) {
-  for (std::size_t word = 0; word < sight.words.size(); ++word) {
-    for (std::uint64_t rest = sight.words[word]; rest != 0; rest &= rest - 1) {
-      visit(word * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+template <class Numbers>
+void attend_blocks(const AttentionWork& work, Share units) {
+  const auto sequence = [&](std::size_t query) { return work.table.rows[query / work.group()].sequence; };
+  for (std::size_t unit = units.begin; unit < units.end; ++unit) {
+    QueryBlock block = query_block(work, unit);
+    for (const std::size_t end = block.end; block.begin < end; block.begin = block.end) {
+      block.end = block.begin + 1;
+      while (block.end < end && sequence(block.end) == sequence(block.begin)) ++block.end;
+      attend_block<Numbers>(work, block);
     }
-  }
-}
-
-/// How the sums so far and those of a page are scaled before they are added.
-struct Blend {
-  float mine, theirs;
-};
-
-/// Blends in the page's values of dimensions dim ... dim + Width * kLanes - 1.
-template <class Numbers, std::size_t Count, std::size_t Width>
-void add_values(const HeadPage& at, const PageNumbers& weights, const Blend* blends, std::size_t dim, float* values) {
-  const FloatTag d;
-  const std::size_t head_dim = at.page.place->head_dim;
-  const std::byte* stored = at.page.values(at.kv_head, 0) + dim * Numbers::kBytes;
-  Floatv sums[Count][Width];
-  for (auto& row : sums) {
-    for (Floatv& sum : row) sum = hn::Zero(d);
-  }
-  for_each_visible(at.sight, [&](std::size_t cell) HWY_ATTR {
-    const std::byte* from = stored + cell * head_dim * Numbers::kBytes;
-    Floatv value[Width];
-    for (std::size_t v = 0; v < Width; ++v) value[v] = Numbers::load_vector(from + v * kLanes * Numbers::kBytes);
-    for (std::size_t g = 0; g < Count; ++g) {
-      const Floatv weight = hn::Set(d, weights[g][cell]);
-      for (std::size_t v = 0; v < Width; ++v) sums[g][v] = hn::MulAdd(weight, value[v], sums[g][v]);
-    }
-  });
-  for (std::size_t g = 0; g < Count; ++g) {
-    for (std::size_t v = 0; v < Width; ++v) {
-      float* to = values + g * head_dim + dim + v * kLanes;
-      const Floatv mine = hn::Mul(load(to), hn::Set(d, blends[g].mine));
-      hn::StoreU(hn::Add(mine, hn::Mul(sums[g][v], hn::Set(d, blends[g].theirs))), d, to);
-    }
-  }
-}
-
-template <class Numbers, std::size_t Count>
-void attend_page(const HeadPage& at, float scale, Queries& queries) {
-  HWY_ALIGN PageNumbers weights;
-  score_page<Numbers, Count>(at, queries.query, scale, weights);
-  Blend blends[Count];
-  for (std::size_t g = 0; g < Count; ++g) {
-    float weight;
-    const float page_max = weigh_page(weights[g], weight);
-    const float larger = std::max(queries.max[g], page_max);
-    blends[g] = {exp_f32(queries.max[g] - larger), exp_f32(page_max - larger)};
-    queries.max[g] = larger;
-    queries.weight[g] = queries.weight[g] * blends[g].mine + weight * blends[g].theirs;
-  }
-  const std::size_t head_dim = at.page.place->head_dim;
-  std::size_t dim = 0;
-  for (; dim + kRun * kLanes <= head_dim; dim += kRun * kLanes) {
-    add_values<Numbers, Count, kRun>(at, weights, blends, dim, queries.values);
-  }
-  for (; dim + kLanes <= head_dim; dim += kLanes) {
-    add_values<Numbers, Count, 1>(at, weights, blends, dim, queries.values);
-  }
-}
-
-/// `Count` query heads from q_head on, of row r.
-template <class Numbers, std::size_t Count>
-void attend(const AttentionWork& work, std::size_t r, std::size_t q_head) {
-  const std::size_t head_dim = work.place.head_dim;
-  const RowSight& row = work.table.rows[r];
-  Queries queries{.query = work.queries.row(r) + q_head * head_dim,
-                  .values = work.out.row(r) + q_head * head_dim,
-                  .max = {},
-                  .weight = {}};
-  std::fill_n(queries.max, kMostQueries, kMinusInfinity);
-  std::fill_n(queries.values, Count * head_dim, 0.0F);
-  const PageRange pages = pages_in_sight(row);
-  for (std::size_t p = pages.begin; p < pages.end; ++p) {
-    const HeadPage at{.page = kv_page(work.table, row.sequence, p, work.place),
-                      .sight = page_sight(row, work.table.own_bits, p),
-                      .kv_head = q_head / work.queries_per_kv_head()};
-    if (!at.sight.sees_nothing()) attend_page<Numbers, Count>(at, work.scale, queries);
-  }
-  for (std::size_t i = 0; i < Count * head_dim; ++i) {
-    const float weight = queries.weight[i / head_dim];
-    queries.values[i] = weight > 0 ? queries.values[i] / weight : 0.0F;
   }
 }
 
 template <class Numbers>
-void attend_all(const AttentionWork& work, Share row_heads) {
-  const std::size_t group = work.queries_per_kv_head();
-  for (std::size_t unit = row_heads.begin; unit < row_heads.end; ++unit) {
-    const std::size_t r = unit / work.place.kv_heads;
-    const std::size_t q_head = unit % work.place.kv_heads * group;
-    std::size_t g = 0;
-    for (; g + 3 <= group; g += 3) attend<Numbers, 3>(work, r, q_head + g);
-    if (g + 2 == group) attend<Numbers, 2>(work, r, q_head + g);
-    if (g + 1 == group) attend<Numbers, 1>(work, r, q_head + g);
+void attend_pages(const AttentionWork& work, Share units) {
+  const std::size_t head_dim = work.place.head_dim;
+  const auto sum_page = [&](std::size_t r, std::size_t kv_head, std::size_t page, std::size_t unit) {
+    Query queries[kTileQueries];
+    for (std::size_t g = 0; g < work.group(); g += kTileQueries) {
+      const std::size_t count = std::min(kTileQueries, work.group() - g);
+      for (std::size_t i = 0; i < count; ++i) {
+        queries[i] = {.numbers = query_numbers(work, kv_head, r * work.group() + g + i),
+                      .values = work.page_sum(unit, g + i),
+                      .max = kMinusInfinity,
+                      .weight = 0};
+      }
+      attend_page<Numbers>(work, {kv_head, r * work.group() + g, r * work.group() + g + count}, page, queries);
+      for (std::size_t i = 0; i < count; ++i) {
+        queries[i].values[head_dim] = queries[i].max;
+        queries[i].values[head_dim + 1] = queries[i].weight;
+      }
+    }
+  };
+  for_each_page_unit(work, units, sum_page);
+}
+
+void add_pages(const AttentionWork& work, Share units) {
+  const std::size_t head_dim = work.place.head_dim;
+  const auto add_up = [&](std::size_t r, std::size_t head, const PageUnits& pages) HWY_ATTR {
+    Query query{.numbers = nullptr, .values = work.out.row(r) + head * head_dim, .max = kMinusInfinity, .weight = 0};
+    for (std::size_t p = 0; p < pages.count; ++p) {
+      const float* sum = work.page_sum(pages.first + p, head % work.group());
+      const Blend blend = add_page(query, {sum[head_dim], sum[head_dim + 1]});
+      for (std::size_t dim = 0; dim < head_dim; dim += kLanes) blend(query.values + dim, load(sum + dim));
+    }
+    finish(query, head_dim);
+  };
+  for_each_total_unit(work, units, add_up);
+}
+
+template <class Numbers>
+void attend(const AttentionWork& work, Share units) {
+  switch (work.part) {
+    case AttentionWork::Part::whole: return attend_blocks<Numbers>(work, units);
+    case AttentionWork::Part::pages: return attend_pages<Numbers>(work, units);
+    case AttentionWork::Part::total: return add_pages(work, units);
   }
 }
 
@@ -243,14 +174,17 @@ void store_rows(const StoreKvWork& work, Share rows) {
 void store_kv(const StoreKvWork& work, Share rows) {
   if (work.place.type == &quant_f32) return store_rows<F32Numbers>(work, rows);
   if (work.place.type == &quant_f16) return store_rows<F16Numbers>(work, rows);
+  if (work.place.type == &quant_bf16) return store_rows<Bf16Numbers>(work, rows);
   reference::store_kv(work, rows);
 }
 
-void attention(const AttentionWork& work, Share row_heads) {
-  if (work.place.head_dim % kLanes != 0) return reference::attention(work, row_heads);
-  if (work.place.type == &quant_f32) return attend_all<F32Numbers>(work, row_heads);
-  if (work.place.type == &quant_f16) return attend_all<F16Numbers>(work, row_heads);
-  reference::attention(work, row_heads);
+void attention(const AttentionWork& work, Share units) {
+  if (work.place.head_dim % kLanes != 0) return reference::attention(work, units);
+  if (work.place.type == &quant_f32) return attend<F32Numbers>(work, units);
+  if (work.place.type == &quant_f16) return attend<F16Numbers>(work, units);
+  if (work.place.type == &quant_bf16) return attend<Bf16Numbers>(work, units);
+  if (work.place.type == &quant_q8_0) return attend<Q8Numbers>(work, units);
+  reference::attention(work, units);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

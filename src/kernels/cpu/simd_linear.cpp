@@ -1,9 +1,10 @@
-// Vectorised matrix products over panels (kernels/cpu/panel.h): a SIMD lane is an output row, so every lane follows the
-// tree of kernels/device.h by itself and neither the width of the vectors nor the shape of a tile changes a bit.
+// Vectorised matrix products over panels (kernels/cpu/panel.h) with float32 activations: a SIMD lane is an output row,
+// so every lane follows the tree of kernels/device.h by itself and neither the width of the vectors nor the shape of a
+// tile changes a bit.
 //
-// Few rows (decoding): weights are unpacked in registers and used at once; two panels are walked side by side, because
-// one chain of fused multiply-adds alone waits for its own latency. Many rows (prefill): a range of a panel is unpacked
-// into the first-level cache and multiplied with tiles of rows that keep their partial sums in registers. Tested by
+// One row of a plain type (decoding): weights are used as they are loaded; two panels are walked side by side, because
+// one chain of fused multiply-adds alone waits for its own latency. Else a range of a panel is unpacked into the
+// first-level cache and multiplied with tiles of rows that keep their partial sums in registers. Tested by
 // tests/kernels/cpu/test_linear.cpp; measured by bench/bench_linear.cpp.
 #include "kernels/cpu/simd_targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -29,108 +30,65 @@ struct InputRows {
   std::size_t stride;
 };
 
-/// A weight and what is multiplied with it. Inputs that do not fill their last part are copied to `tail` with zeros
-/// behind, which add nothing to a sum.
-struct Product {
-  const std::byte* panels;
-  std::size_t panel_bytes;
+/// The activations. Inputs that do not fill their last part are copied to `tail` with zeros behind, which add nothing
+/// to a sum.
+struct Inputs {
+  Floats rows;
   std::size_t full_parts;
-  const Floats* in;
-  const Floats* out;
-  const float* bias;
-  std::vector<float> tail;  ///< [in.rows, kPanelPart] or empty
+  std::vector<float> tail;  ///< [rows, kPartInputs] or empty
 
-  [[nodiscard]] std::size_t parts() const { return full_parts + (tail.empty() ? 0 : 1); }
-  [[nodiscard]] const std::byte* panel(std::size_t p) const { return panels + p * panel_bytes; }
-  [[nodiscard]] InputRows inputs(std::size_t row, std::size_t part) const {
-    if (part < full_parts) return {in->row(row) + part * kPanelPart, in->stride};
-    return {tail.data() + row * kPanelPart, kPanelPart};
+  explicit Inputs(const Floats& in) : rows(in), full_parts(in.columns / kPartInputs) {
+    const std::size_t rest = in.columns % kPartInputs;
+    if (rest == 0) return;
+    tail.resize(in.rows * kPartInputs);
+    for (std::size_t r = 0; r < in.rows; ++r) {
+      std::memcpy(tail.data() + r * kPartInputs, in.row(r) + full_parts * kPartInputs, rest * sizeof(float));
+    }
   }
 
-  /// Writes the sums of one panel and row, without the outputs that only pad the panel.
-  void finish(std::size_t p, std::size_t row, const float* sums) const {
-    const std::size_t first = p * kPanelOutputs;
-    const std::size_t count = std::min(kPanelOutputs, out->columns - first);
-    float* to = out->row(row) + first;
-    for (std::size_t o = 0; o < count; ++o) to[o] = bias != nullptr ? sums[o] + bias[first + o] : sums[o];
+  [[nodiscard]] InputRows at(std::size_t row, std::size_t part) const {
+    if (part < full_parts) return {rows.row(row) + part * kPartInputs, rows.stride};
+    return {tail.data() + row * kPartInputs, kPartInputs};
   }
 };
 
-Product make_product(const LinearWork& work) {
-  const CpuWeight& weight = *work.weight;
-  Product product{.panels = weight.panels.data(),
-                  .panel_bytes = panel_bytes(*weight.type, weight.inputs),
-                  .full_parts = weight.inputs / kPanelPart,
-                  .in = &work.in,
-                  .out = &work.out,
-                  .bias = work.bias,
-                  .tail = {}};
-  const std::size_t rest = weight.inputs % kPanelPart;
-  if (rest == 0) return product;
-  product.tail.resize(work.in.rows * kPanelPart);
-  for (std::size_t r = 0; r < work.in.rows; ++r) {
-    std::memcpy(product.tail.data() + r * kPanelPart, work.in.row(r) + product.full_parts * kPanelPart,
-                rest * sizeof(float));
-  }
-  return product;
-}
+// ---- One row
 
-// ---- Few rows
-
-/// Panels p ... p + Panels - 1 for all rows, of which there are `Rows`.
-template <class Reader, std::size_t Rows, std::size_t Panels>
-HWY_INLINE void multiply_few(const Product& product, std::size_t p) {
+/// Panels p ... p + Panels - 1.
+template <const PanelForm& Form, std::size_t Panels>
+HWY_INLINE void multiply_row(const PanelProduct& product, const Inputs& inputs, std::size_t p) {
   const FloatTag d;
   constexpr std::size_t kWidth = Panels * kVectors;
-  HWY_ALIGN float sums[Rows][Panels * kPanelOutputs] = {};
+  HWY_ALIGN float sums[Panels * kPanelOutputs] = {};
+  PanelPlace places[Panels];
+  for (std::size_t i = 0; i < Panels; ++i) places[i] = product.place(p + i);
   for (std::size_t part = 0; part < product.parts(); ++part) {
-    const InputRows in = product.inputs(0, part);
-    Reader readers[kWidth];
-    Floatv partial[Rows][kWidth];
+    const float* x = inputs.at(0, part).data;
+    Reader<Form> readers[kWidth];
+    Floatv partial[kWidth];
     PLM_UNROLL
     for (std::size_t v = 0; v < kWidth; ++v) {
-      readers[v] = Reader(PanelPlace{product.panel(p + v / kVectors), part, v % kVectors * kLanes});
-      PLM_UNROLL
-      for (std::size_t r = 0; r < Rows; ++r) partial[r][v] = hn::Zero(d);
+      readers[v] = Reader<Form>(places[v / kVectors], part, v % kVectors * kLanes);
+      partial[v] = hn::Zero(d);
     }
-    PLM_KEEP_LOOP
-    for (std::size_t q = 0; q < kPanelPart / 4; ++q) {
-      decltype(readers[0].quad(0)) quads[kWidth];
+    for_each_constant<kPartQuads>([&]<std::size_t Quad>() HWY_ATTR __attribute__((always_inline)) {
+      decltype(readers[0].template fetch<Quad>()) fetched[kWidth];
       PLM_UNROLL
-      for (std::size_t v = 0; v < kWidth; ++v) quads[v] = readers[v].quad(q);
-      PLM_UNROLL
-      for (std::size_t k = 0; k < 4; ++k) {
+      for (std::size_t v = 0; v < kWidth; ++v) fetched[v] = readers[v].template fetch<Quad>();
+      for_each_constant<4>([&]<std::size_t K>() HWY_ATTR __attribute__((always_inline)) {
+        const Floatv input = hn::Set(d, x[4 * Quad + K]);
         PLM_UNROLL
         for (std::size_t v = 0; v < kWidth; ++v) {
-          const Floatv w = readers[v].weight(quads[v], k);
-          PLM_UNROLL
-          for (std::size_t r = 0; r < Rows; ++r) {
-            const Floatv x = hn::Set(d, in.data[r * in.stride + 4 * q + k]);
-            partial[r][v] = hn::MulAdd(w, x, partial[r][v]);
-          }
+          partial[v] = hn::MulAdd(Reader<Form>::template weight<K>(fetched[v]), input, partial[v]);
         }
-      }
-    }
+      });
+    });
     PLM_UNROLL
-    for (std::size_t r = 0; r < Rows; ++r) {
-      PLM_UNROLL
-      for (std::size_t v = 0; v < kWidth; ++v) {
-        float* sum = sums[r] + v * kLanes;
-        hn::Store(hn::Add(hn::Load(d, sum), partial[r][v]), d, sum);
-      }
+    for (std::size_t v = 0; v < kWidth; ++v) {
+      hn::Store(hn::Add(hn::Load(d, sums + v * kLanes), partial[v]), d, sums + v * kLanes);
     }
   }
-  for (std::size_t r = 0; r < Rows; ++r) {
-    for (std::size_t i = 0; i < Panels; ++i) product.finish(p + i, r, sums[r] + i * kPanelOutputs);
-  }
-}
-
-template <class Reader, std::size_t Rows>
-void multiply_few_rows(const Product& product, Share panels) {
-  constexpr std::size_t kPanels = Rows <= 3 && kVectors <= 2 ? 2 : 1;  // at a time
-  std::size_t p = panels.begin;
-  for (; p + kPanels <= panels.end; p += kPanels) multiply_few<Reader, Rows, kPanels>(product, p);
-  for (; p < panels.end; ++p) multiply_few<Reader, Rows, 1>(product, p);
+  for (std::size_t i = 0; i < Panels; ++i) product.finish(p + i, 0, sums + i * kPanelOutputs);
 }
 
 // ---- Many rows
@@ -139,21 +97,19 @@ constexpr std::size_t kTileRows = kLanes >= 16 ? 12 : kLanes == 8 ? 6 : 2;  // w
 constexpr std::size_t kRowChunk = 192;                                      // rows whose sums are kept at a time
 constexpr std::size_t kRangeParts = 8;                                      // parts unpacked at a time: 16 KiB
 
-template <class Reader>
-void unpack_parts(const std::byte* panel, std::size_t first, std::size_t count, float* weights) {
+template <const PanelForm& Form>
+void unpack_parts(const PanelPlace& panel, std::size_t first, std::size_t count, float* weights) {
   for (std::size_t part = 0; part < count; ++part) {
     PLM_KEEP_LOOP
     for (std::size_t v = 0; v < kVectors; ++v) {
-      const Reader reader(PanelPlace{panel, first + part, v * kLanes});
-      float* to = weights + part * kPanelPart * kPanelOutputs + v * kLanes;
-      PLM_KEEP_LOOP
-      for (std::size_t q = 0; q < kPanelPart / 4; ++q) {
-        const auto quad = reader.quad(q);
-        PLM_UNROLL
-        for (std::size_t k = 0; k < 4; ++k) {
-          hn::Store(reader.weight(quad, k), FloatTag(), to + (4 * q + k) * kPanelOutputs);
-        }
-      }
+      const Reader<Form> reader(panel, first + part, v * kLanes);
+      float* to = weights + part * kPartInputs * kPanelOutputs + v * kLanes;
+      for_each_constant<kPartQuads>([&]<std::size_t Quad>() HWY_ATTR __attribute__((always_inline)) {
+        const auto fetched = reader.template fetch<Quad>();
+        for_each_constant<4>([&]<std::size_t K>() HWY_ATTR __attribute__((always_inline)) {
+          hn::Store(reader.template weight<K>(fetched), FloatTag(), to + (4 * Quad + K) * kPanelOutputs);
+        });
+      });
     }
   }
 }
@@ -170,7 +126,7 @@ void multiply_tile(const float* weights, std::size_t parts, InputRows in, float*
       for (std::size_t v = 0; v < kVectors; ++v) partial[r][v] = hn::Zero(d);
     }
     PLM_KEEP_LOOP
-    for (std::size_t k = part * kPanelPart; k < (part + 1) * kPanelPart; ++k) {
+    for (std::size_t k = part * kPartInputs; k < (part + 1) * kPartInputs; ++k) {
       Floatv w[kVectors];
       PLM_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) w[v] = hn::Load(d, weights + k * kPanelOutputs + v * kLanes);
@@ -202,55 +158,70 @@ TileFunction tile_of(std::size_t rows, std::index_sequence<Counts...>) {
 }
 
 /// Rows [first, first + rows) of panel p: rows are cut into tiles of nearly equal height.
-template <class Reader>
-void multiply_chunk(const Product& product, std::size_t p, std::size_t first, std::size_t rows) {
-  HWY_ALIGN float weights[kRangeParts * kPanelPart * kPanelOutputs];
+template <const PanelForm& Form>
+void multiply_chunk(const PanelProduct& product, const Inputs& inputs, std::size_t p, Share rows) {
+  HWY_ALIGN float weights[kRangeParts * kPartInputs * kPanelOutputs];
   HWY_ALIGN float sums[kRowChunk * kPanelOutputs];
-  std::fill_n(sums, rows * kPanelOutputs, 0.0F);
-  const auto tiles = static_cast<int>((rows + kTileRows - 1) / kTileRows);
+  const std::size_t count = rows.end - rows.begin;
+  std::fill_n(sums, count * kPanelOutputs, 0.0F);
+  const auto tiles = static_cast<int>((count + kTileRows - 1) / kTileRows);
   for (std::size_t part = 0; part < product.parts();) {
-    const std::size_t full = product.full_parts - std::min(part, product.full_parts);
-    const std::size_t count = full > 0 ? std::min(full, kRangeParts) : 1;
-    unpack_parts<Reader>(product.panel(p), part, count, weights);
+    const std::size_t full = inputs.full_parts - std::min(part, inputs.full_parts);
+    const std::size_t parts = full > 0 ? std::min(full, kRangeParts) : 1;
+    unpack_parts<Form>(product.place(p), part, parts, weights);
     for (int t = 0; t < tiles; ++t) {
-      const Share tile = share_of(rows, t, tiles);
+      const Share tile = share_of(count, t, tiles);
       const auto multiply = tile_of(tile.end - tile.begin, std::make_index_sequence<kTileRows>());
-      multiply(weights, count, product.inputs(first + tile.begin, part), sums + tile.begin * kPanelOutputs);
+      multiply(weights, parts, inputs.at(rows.begin + tile.begin, part), sums + tile.begin * kPanelOutputs);
     }
-    part += count;
+    part += parts;
   }
-  for (std::size_t r = 0; r < rows; ++r) product.finish(p, first + r, sums + r * kPanelOutputs);
+  for (std::size_t r = 0; r < count; ++r) product.finish(p, rows.begin + r, sums + r * kPanelOutputs);
 }
 
-template <class Reader>
-void multiply_panels(const Product& product, Share panels) {
-  const std::size_t rows = product.in->rows;
-  if (rows == 1) return multiply_few_rows<Reader, 1>(product, panels);
-  if (rows == 2) return multiply_few_rows<Reader, 2>(product, panels);
-  if (rows == 3) return multiply_few_rows<Reader, 3>(product, panels);
-  if (rows == 4) return multiply_few_rows<Reader, 4>(product, panels);
-  for (std::size_t first = 0; first < rows; first += kRowChunk) {
-    const std::size_t count = std::min(kRowChunk, rows - first);
-    for (std::size_t p = panels.begin; p < panels.end; ++p) multiply_chunk<Reader>(product, p, first, count);
+template <const PanelForm& Form>
+void multiply(const LinearWork& work, Share panels) {
+  const PanelProduct product(*work.weight, work.out, work.bias);
+  const Inputs inputs(work.in);
+  if constexpr (Form.is_plain()) {
+    if (work.in.rows == 1) {
+      constexpr std::size_t kPanels = kVectors <= 2 ? 2 : 1;  // at a time
+      std::size_t p = panels.begin;
+      for (; p + kPanels <= panels.end; p += kPanels) multiply_row<Form, kPanels>(product, inputs, p);
+      for (; p < panels.end; ++p) multiply_row<Form, 1>(product, inputs, p);
+      return;
+    }
+  }
+  for (std::size_t first = 0; first < work.in.rows; first += kRowChunk) {
+    const Share rows{first, std::min(first + kRowChunk, work.in.rows)};
+    for (std::size_t p = panels.begin; p < panels.end; ++p) multiply_chunk<Form>(product, inputs, p, rows);
   }
 }
 
 }  // namespace
 
 void linear(const LinearWork& work, Share outputs) {
-  const PanelLayout* layout = work.weight->layout;
-  if (layout == nullptr) return reference::linear(work, outputs);
-  const Product product = make_product(work);
+  const PanelType* panel = work.weight->panel;
+  if (panel == nullptr) return reference::linear(work, outputs);
   const Share panels{outputs.begin / kPanelOutputs, panel_count(outputs.end)};
-  switch (layout->kind) {
-    case PanelKind::f32: return multiply_panels<F32Reader>(product, panels);
-    case PanelKind::f16: return multiply_panels<F16Reader>(product, panels);
-    case PanelKind::bf16: return multiply_panels<Bf16Reader>(product, panels);
-    case PanelKind::q4_0: return multiply_panels<Q4_0Reader>(product, panels);
-    case PanelKind::q4_1: return multiply_panels<Q4_1Reader>(product, panels);
-    case PanelKind::q8_0: return multiply_panels<Q8_0Reader>(product, panels);
-    case PanelKind::q4_k: return multiply_panels<Q4KReader>(product, panels);
-    case PanelKind::q6_k: return multiply_panels<Q6KReader>(product, panels);
+  using namespace panel_forms;
+  switch (panel->kind) {
+    case PanelKind::q2_k: return multiply<kQ2K>(work, panels);
+    case PanelKind::q3_k: return multiply<kQ3K>(work, panels);
+    case PanelKind::q4_0: return multiply<kQ4_0>(work, panels);
+    case PanelKind::q4_1: return multiply<kQ4_1>(work, panels);
+    case PanelKind::q4_k: return multiply<kQ4K>(work, panels);
+    case PanelKind::q5_0: return multiply<kQ5_0>(work, panels);
+    case PanelKind::q5_1: return multiply<kQ5_1>(work, panels);
+    case PanelKind::q5_k: return multiply<kQ5K>(work, panels);
+    case PanelKind::q6_k: return multiply<kQ6K>(work, panels);
+    case PanelKind::q8_0: return multiply<kQ8_0>(work, panels);
+    case PanelKind::iq4_nl: return multiply<kIq4Nl>(work, panels);
+    case PanelKind::iq4_xs: return multiply<kIq4Xs>(work, panels);
+    case PanelKind::mxfp4: return multiply<kMxfp4>(work, panels);
+    case PanelKind::f32: return multiply<kF32>(work, panels);
+    case PanelKind::f16: return multiply<kF16>(work, panels);
+    case PanelKind::bf16: return multiply<kBf16>(work, panels);
   }
 }
 

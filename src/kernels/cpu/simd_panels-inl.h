@@ -1,8 +1,9 @@
-// Reading panels (kernels/cpu/panel.h): one reader per storage type, constructed for one partial sum of 32 inputs and
-// one vector of output rows. `quad(q)` fetches what holds inputs 4q ... 4q + 3, and `weight(quad, k)` gives the weights
-// of input 4q + k, a vector whose lanes are output rows, bit for bit as the type's `unpack` has them. k must be a
-// constant once loops are unrolled. Offsets in bytes follow the order of the fields in panel.cpp. Tested by
-// tests/kernels/cpu/test_panel.cpp.
+// Reading panels (kernels/cpu/panel.h): a reader stands at one part of 32 inputs and one vector of output rows.
+//
+// Quantised types: `quad(q)` gives the stored levels of inputs 4q ... 4q + 3 as the bytes of one word a row (tables
+// looked up, so level = byte - bias), `scale(g)` and `offset(g)` what they are scaled by. All types: `fetch(q)` and
+// `weight(fetched, k)` give input 4q + k as float32, bit for bit as the type's `unpack` has it. q, k and g must be
+// constants once loops are unrolled. Tested by tests/kernels/cpu/test_linear.cpp with every type.
 #if defined(PLM_KERNELS_CPU_SIMD_PANELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLM_KERNELS_CPU_SIMD_PANELS_INL_H_
 #undef PLM_KERNELS_CPU_SIMD_PANELS_INL_H_
@@ -10,191 +11,153 @@
 #define PLM_KERNELS_CPU_SIMD_PANELS_INL_H_
 #endif
 
-#include "kernels/cpu/panel.h"
+#include <utility>
+
+#include "kernels/cpu/panel_product.h"
 #include "kernels/cpu/simd_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plm {
 namespace HWY_NAMESPACE {
 
-/// Where a reader starts: part number `part` (32 inputs) of a panel, output rows from `lane` on.
-struct PanelPlace {
-  const std::byte* panel;
-  std::size_t part;
-  std::size_t lane;
-};
-
 // Bytes of one item of all 16 rows.
 inline constexpr std::size_t kItem8 = kPanelOutputs;
 inline constexpr std::size_t kItem16 = 2 * kPanelOutputs;
 inline constexpr std::size_t kItem32 = 4 * kPanelOutputs;
 
-/// Byte k of every word, with the bytes above it.
-HWY_INLINE Uint32v from_byte(Uint32v words, std::size_t k) {
-  switch (k) {
-    case 0: return words;
-    case 1: return hn::ShiftRight<8>(words);
-    case 2: return hn::ShiftRight<16>(words);
-    default: return hn::ShiftRight<24>(words);
-  }
+HWY_INLINE Uint32v and_words(Uint32v words, std::uint32_t mask) { return hn::And(words, hn::Set(Uint32Tag(), mask)); }
+
+template <int Bits>
+HWY_INLINE Uint32v shift_right(Uint32v words) {
+  if constexpr (Bits == 0) return words;
+  return hn::ShiftRight<Bits>(words);
 }
 
-/// The lowest `bits` bits of byte k of every word.
-HWY_INLINE Floatv level_of(Uint32v words, std::size_t k, int bits) {
-  const std::uint32_t mask = (1U << bits) - 1;
-  return to_float(hn::And(from_byte(words, k), hn::Set(Uint32Tag(), mask)));
+/// Bits of quad Quad in a plane of `Bits` bits a level, as the lowest bits of each byte.
+template <int Bits, std::size_t Quad>
+HWY_INLINE Uint32v plane_quad(const std::byte* plane) {
+  constexpr std::size_t kWords = static_cast<std::size_t>(Bits);  // a plane of b bits has b words
+  constexpr std::uint32_t kMask = 0x01010101U * ((1U << Bits) - 1);
+  const Uint32v words = load_u32(plane + Quad % kWords * kItem32);
+  if constexpr (Bits == 8) return words;
+  return and_words(shift_right<static_cast<int>(Quad / kWords) * Bits>(words), kMask);
 }
 
-struct F32Reader {
-  const std::byte* numbers;
-  F32Reader() = default;
-  explicit HWY_INLINE F32Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem32 + 4 * at.lane) {}
-  HWY_INLINE const std::byte* quad(std::size_t q) const { return numbers + 4 * q * kItem32; }
-  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const { return load_f32(quad + k * kItem32); }
-};
+template <const PanelForm& Form>
+class QuantReader {
+ public:
+  QuantReader() = default;
+  HWY_INLINE QuantReader(const PanelPlace& panel, std::size_t part, std::size_t lane)
+      : units_(panel.units + part / kUnitParts * Form.unit_bytes() + 2 * lane),
+        scales_(panel.parts + part * Form.part_bytes() + lane),
+        planes_(panel.parts + part * Form.part_bytes() + Form.scale_bytes() + 4 * lane) {}
 
-struct F16Reader {
-  const std::byte* numbers;
-  F16Reader() = default;
-  explicit HWY_INLINE F16Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem16 + 2 * at.lane) {}
-  HWY_INLINE const std::byte* quad(std::size_t q) const { return numbers + 4 * q * kItem16; }
-  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const { return load_f16(quad + k * kItem16); }
-};
-
-struct Bf16Reader {
-  const std::byte* numbers;
-  Bf16Reader() = default;
-  explicit HWY_INLINE Bf16Reader(const PanelPlace& at) : numbers(at.panel + at.part * 32 * kItem16 + 2 * at.lane) {}
-  HWY_INLINE const std::byte* quad(std::size_t q) const { return numbers + 4 * q * kItem16; }
-  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const { return load_bf16(quad + k * kItem16); }
-};
-
-/// Word j holds inputs 4j ... 4j + 3 in the lower halves of its bytes and those 16 further on in the upper halves.
-struct Q4_0Reader {
-  Floatv scale;
-  const std::byte* words;
-  Q4_0Reader() = default;
-  explicit HWY_INLINE Q4_0Reader(const PanelPlace& at) {
-    const std::byte* block = at.panel + at.part * (kItem16 + 4 * kItem32);
-    scale = load_f16(block + 2 * at.lane);
-    words = block + kItem16 + 4 * at.lane;
-  }
-  HWY_INLINE Uint32v quad(std::size_t q) const {
-    return hn::ShiftRightSame(load_u32(words + q % 4 * kItem32), static_cast<int>(q / 4 * 4));
-  }
-  HWY_INLINE Floatv weight(Uint32v quad, std::size_t k) const {
-    return hn::Mul(hn::Sub(level_of(quad, k, 4), hn::Set(FloatTag(), 8.0F)), scale);
-  }
-};
-
-struct Q4_1Reader {
-  Floatv scale;
-  Floatv minimum;
-  const std::byte* words;
-  Q4_1Reader() = default;
-  explicit HWY_INLINE Q4_1Reader(const PanelPlace& at) {
-    const std::byte* block = at.panel + at.part * (2 * kItem16 + 4 * kItem32);
-    scale = load_f16(block + 2 * at.lane);
-    minimum = load_f16(block + kItem16 + 2 * at.lane);
-    words = block + 2 * kItem16 + 4 * at.lane;
-  }
-  HWY_INLINE Uint32v quad(std::size_t q) const {
-    return hn::ShiftRightSame(load_u32(words + q % 4 * kItem32), static_cast<int>(q / 4 * 4));
-  }
-  HWY_INLINE Floatv weight(Uint32v quad, std::size_t k) const {
-    return hn::Add(hn::Mul(level_of(quad, k, 4), scale), minimum);
-  }
-};
-
-struct Q8_0Reader {
-  Floatv scale;
-  const std::byte* levels;
-  Q8_0Reader() = default;
-  explicit HWY_INLINE Q8_0Reader(const PanelPlace& at) {
-    const std::byte* block = at.panel + at.part * (kItem16 + 32 * kItem8);
-    scale = load_f16(block + 2 * at.lane);
-    levels = block + kItem16 + at.lane;
-  }
-  HWY_INLINE const std::byte* quad(std::size_t q) const { return levels + 4 * q * kItem8; }
-  HWY_INLINE Floatv weight(const std::byte* quad, std::size_t k) const {
-    return hn::Mul(hn::ConvertTo(FloatTag(), load_i8(quad + k * kItem8)), scale);
-  }
-};
-
-/// Two units, 12 bytes of scales, then 8 words for each two groups of 32: the even group in the lower halves of the
-/// bytes.
-struct Q4KReader {
-  Floatv scale;
-  Floatv offset;
-  const std::byte* words;
-  int shift;
-  Q4KReader() = default;
-  explicit HWY_INLINE Q4KReader(const PanelPlace& at) {
-    const std::byte* block = at.panel + at.part / 8 * (2 * kItem16 + 12 * kItem8 + 32 * kItem32);
-    const std::byte* fields = block + 2 * kItem16 + at.lane;
-    const std::size_t group = at.part % 8;
-    const auto field = [fields](std::size_t i) HWY_ATTR { return load_u8(fields + i * kItem8); };
-    Uint32v scale_bits, offset_bits;  // see quant_q4_k.cpp for the places of the six bits
-    if (group < 4) {
-      const Uint32v six = hn::Set(Uint32Tag(), 63);
-      scale_bits = hn::And(field(group), six);
-      offset_bits = hn::And(field(4 + group), six);
-    } else {
-      const Uint32v lower = field(4 + group);
-      const auto upper = [field](std::size_t i) HWY_ATTR { return hn::ShiftLeft<4>(hn::ShiftRight<6>(field(i))); };
-      scale_bits = hn::Or(hn::And(lower, hn::Set(Uint32Tag(), 15)), upper(group - 4));
-      offset_bits = hn::Or(hn::ShiftRight<4>(lower), upper(group));
+  template <std::size_t Quad>
+  HWY_INLINE Uint32v quad() const {
+    constexpr int kHigh = Form.bits == 3 || Form.bits == 5 ? 1 : Form.bits == 6 ? 2 : 0;  // bits of the second plane
+    constexpr int kLow = Form.bits - kHigh;
+    Uint32v levels = plane_quad<kLow, Quad>(planes_);
+    if constexpr (kHigh > 0) {
+      const Uint32v high = plane_quad<kHigh, Quad>(planes_ + static_cast<std::size_t>(kLow) * kItem32);
+      levels = hn::Or(levels, hn::ShiftLeft<kLow>(high));
     }
-    scale = hn::Mul(load_f16(block + 2 * at.lane), to_float(scale_bits));
-    offset = hn::Mul(load_f16(block + kItem16 + 2 * at.lane), to_float(offset_bits));
-    words = block + 2 * kItem16 + 12 * kItem8 + group / 2 * 8 * kItem32 + 4 * at.lane;
-    shift = static_cast<int>(group % 2 * 4);
+    if constexpr (Form.table != nullptr) levels = look_up(levels);
+    return levels;
   }
-  HWY_INLINE Uint32v quad(std::size_t q) const { return hn::ShiftRightSame(load_u32(words + q * kItem32), shift); }
-  HWY_INLINE Floatv weight(Uint32v quad, std::size_t k) const {
-    return hn::Sub(hn::Mul(scale, level_of(quad, k, 4)), offset);
-  }
-};
 
-/// Unit, 32 words of lower and 16 of upper bits, 16 scales. Of a half block (4 runs of 32), runs 0 and 1 lie in the
-/// lower halves of the bytes of lower bits, 2 and 3 in the upper; a byte of upper bits holds two bits of each run.
-struct Q6KReader {
-  Floatv scales[2];
-  const std::byte* lower;
-  const std::byte* upper;
-  int lower_shift;
-  int upper_shift;
-  Q6KReader() = default;
-  explicit HWY_INLINE Q6KReader(const PanelPlace& at) {
-    const std::byte* block = at.panel + at.part / 8 * (kItem16 + 48 * kItem32 + 16 * kItem8);
-    const std::byte* words = block + kItem16 + 4 * at.lane;
-    const std::size_t half = at.part % 8 / 4;
-    const std::size_t run = at.part % 4;
-    lower = words + (half * 16 + run % 2 * 8) * kItem32;
-    upper = words + (32 + half * 8) * kItem32;
-    lower_shift = static_cast<int>(run / 2 * 4);
-    upper_shift = static_cast<int>(run * 2);
-    const Floatv unit = load_f16(block + 2 * at.lane);
-    const std::byte* fields = block + kItem16 + 48 * kItem32 + at.part % 8 * 2 * kItem8 + at.lane;
-    for (std::size_t i = 0; i < 2; ++i) {
-      scales[i] = hn::Mul(unit, hn::ConvertTo(FloatTag(), load_i8(fields + i * kItem8)));
+  template <std::size_t Group>
+  HWY_INLINE Floatv scale() const {
+    const Floatv unit = load_unit(units_);
+    if constexpr (Form.scales == ScaleForm::unit || Form.scales == ScaleForm::unit_offset) return unit;
+    if constexpr (Form.scales == ScaleForm::half_bytes_offset) {
+      return hn::Mul(unit, to_float(and_words(load_u8(scales_ + Group * kItem8), 15)));
     }
+    return hn::Mul(unit, hn::ConvertTo(FloatTag(), load_i8(scales_ + Group * kItem8)));
   }
-  struct Quad {
+
+  template <std::size_t Group>
+  HWY_INLINE Floatv offset() const {
+    const Floatv unit = load_unit(units_ + kItem16);
+    if constexpr (Form.scales == ScaleForm::unit_offset) return unit;
+    if constexpr (Form.scales == ScaleForm::half_bytes_offset) {
+      return hn::Mul(unit, hn::Neg(to_float(hn::ShiftRight<4>(load_u8(scales_ + Group * kItem8)))));
+    }
+    return hn::Mul(unit, hn::ConvertTo(FloatTag(), load_i8(scales_ + (kGroups + Group) * kItem8)));
+  }
+
+  // ---- As float32
+  struct Fetched {
     Uint32v levels;
-    Floatv scale;
+    Floatv scale, offset;
   };
-  HWY_INLINE Quad quad(std::size_t q) const {
-    const Uint32v four = hn::ShiftRightSame(load_u32(lower + q * kItem32), lower_shift);
-    const Uint32v two = hn::ShiftRightSame(load_u32(upper + q * kItem32), upper_shift);
-    const Uint32v six = hn::Or(hn::And(four, hn::Set(Uint32Tag(), 0x0f0f0f0f)),
-                               hn::ShiftLeft<4>(hn::And(two, hn::Set(Uint32Tag(), 0x03030303))));
-    return {six, q < 4 ? scales[0] : scales[1]};
+  template <std::size_t Quad>
+  HWY_INLINE Fetched fetch() const {
+    constexpr std::size_t kGroup = Quad * kGroups / kPartQuads;
+    if constexpr (Form.has_offsets()) return {quad<Quad>(), scale<kGroup>(), offset<kGroup>()};
+    return {quad<Quad>(), scale<kGroup>(), hn::Zero(FloatTag())};
   }
-  HWY_INLINE Floatv weight(const Quad& quad, std::size_t k) const {
-    return hn::Mul(quad.scale, hn::Sub(level_of(quad.levels, k, 6), hn::Set(FloatTag(), 32.0F)));
+  template <std::size_t K>
+  static HWY_INLINE Floatv weight(const Fetched& fetched) {
+    Floatv level = to_float(and_words(shift_right<8 * static_cast<int>(K)>(fetched.levels), 255));
+    if constexpr (Form.bias != 0) level = hn::Sub(level, hn::Set(FloatTag(), static_cast<float>(Form.bias)));
+    const Floatv scaled = hn::Mul(level, fetched.scale);
+    if constexpr (Form.has_offsets()) return hn::Add(scaled, fetched.offset);
+    return scaled;
   }
+
+ private:
+  static constexpr auto kGroups = static_cast<std::size_t>(Form.groups);
+  static constexpr auto kUnitParts = static_cast<std::size_t>(Form.unit_parts);
+
+  static HWY_INLINE Floatv load_unit(const std::byte* from) {
+    if constexpr (Form.wide_units) return load_bf16(from);
+    return load_f16(from);
+  }
+  static HWY_INLINE Uint32v look_up(Uint32v indices) {
+    const hn::Repartition<std::uint8_t, FloatTag> bytes;
+    const auto table = hn::LoadDup128(bytes, Form.table->data());
+    return hn::BitCast(Uint32Tag(), hn::TableLookupBytes(table, hn::BitCast(bytes, indices)));
+  }
+
+  const std::byte* units_;
+  const std::byte* scales_;
+  const std::byte* planes_;
 };
+
+template <const PanelForm& Form>
+class PlainReader {
+ public:
+  PlainReader() = default;
+  HWY_INLINE PlainReader(const PanelPlace& panel, std::size_t part, std::size_t lane)
+      : numbers_(panel.parts + part * Form.part_bytes() + lane * kBytes) {}
+  template <std::size_t Quad>
+  HWY_INLINE const std::byte* fetch() const {
+    return numbers_ + 4 * Quad * kBytes * kPanelOutputs;
+  }
+  template <std::size_t K>
+  static HWY_INLINE Floatv weight(const std::byte* fetched) {
+    const std::byte* from = fetched + K * kBytes * kPanelOutputs;
+    if constexpr (Form.bits == 32) return load_f32(from);
+    if constexpr (Form.bits == 16 && Form.wide_units) return load_bf16(from);
+    if constexpr (Form.bits == 16 && !Form.wide_units) return load_f16(from);
+  }
+
+ private:
+  static constexpr auto kBytes = static_cast<std::size_t>(Form.bits / 8);
+  const std::byte* numbers_;
+};
+
+/// Calls body.operator()<0>() ... <Count - 1>().
+template <std::size_t Count, class Body>
+HWY_INLINE void for_each_constant(Body body) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) HWY_ATTR __attribute__((always_inline)) {
+    (body.template operator()<I>(), ...);
+  }
+  (std::make_index_sequence<Count>());
+}
+
+template <const PanelForm& Form>
+using Reader = std::conditional_t<Form.is_plain(), PlainReader<Form>, QuantReader<Form>>;
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE

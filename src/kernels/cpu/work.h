@@ -10,6 +10,7 @@
 
 #include "base/thread_team.h"
 #include "kernels/cpu/cpu_weight.h"
+#include "kernels/cpu/rounded_rows.h"
 #include "kernels/device.h"
 
 namespace plm {
@@ -56,6 +57,24 @@ struct LinearWork {
   [[nodiscard]] std::size_t units() const { return out.columns; }
 };
 
+/// Rounds rows for products with quantised weights.
+struct RoundWork {
+  static constexpr std::size_t kGrain = 1;
+  Floats in;
+  RoundedRows out;
+  [[nodiscard]] std::size_t units() const { return in.rows; }
+};
+
+/// Units are outputs.
+struct IntegerLinearWork {
+  static constexpr std::size_t kGrain = kPanelOutputs;
+  const CpuWeight* weight;
+  RoundedRows in;
+  Floats out;
+  const float* bias;  ///< [outputs] or null
+  [[nodiscard]] std::size_t units() const { return out.columns; }
+};
+
 struct RmsNormWork {
   static constexpr std::size_t kGrain = 1;
   Floats in;
@@ -83,16 +102,37 @@ struct StoreKvWork {
   [[nodiscard]] std::size_t units() const { return keys.rows; }
 };
 
-/// Unit u is query row u / kv_heads and KV head u % kv_heads, with all query heads that read it.
+/// Attention in one of two ways (kernels/cpu/attention_cut.h): as a `whole`, or first the sums of every single page,
+/// then, as work of its own, the `total` of those. A query is one head of one row; those of a KV head are numbered
+/// row * group() + head within the group.
 struct AttentionWork {
+  enum class Part { whole, pages, total };
   static constexpr std::size_t kGrain = 1;
   Floats queries;
   RowTable table;
   KvPlace place;
   float scale;
   Floats out;
-  [[nodiscard]] std::size_t units() const { return queries.rows * place.kv_heads; }
-  [[nodiscard]] std::size_t queries_per_kv_head() const { return queries.columns / place.head_dim / place.kv_heads; }
+  std::size_t block_queries = 1;  ///< queries of one unit of `whole`
+  std::size_t page_count = 0;     ///< pages that the rows see, added up: a unit of `pages` for each KV head
+  Part part = Part::whole;
+  std::vector<float>* page_sums = nullptr;  ///< [page_count * kv_heads * group(), page_sum_size()]
+
+  [[nodiscard]] std::size_t q_heads() const { return queries.columns / place.head_dim; }
+  /// Query heads that read the same KV head.
+  [[nodiscard]] std::size_t group() const { return q_heads() / place.kv_heads; }
+  [[nodiscard]] std::size_t block_count() const { return (queries.rows * group() + block_queries - 1) / block_queries; }
+  /// Floats that keep what a query finds in one page: sums of weighted values, largest score, sum of weights.
+  [[nodiscard]] std::size_t page_sum_size() const { return place.head_dim + 2; }
+  [[nodiscard]] std::size_t page_sums_size() const { return page_count * q_heads() * page_sum_size(); }
+  /// Of query head g of the group, in the page that is unit `unit` of `pages`.
+  [[nodiscard]] float* page_sum(std::size_t unit, std::size_t g) const {
+    return page_sums->data() + (unit * group() + g) * page_sum_size();
+  }
+  [[nodiscard]] std::size_t units() const {
+    if (part == Part::pages) return page_count * place.kv_heads;
+    return part == Part::total ? queries.rows * q_heads() : block_count() * place.kv_heads;
+  }
 };
 
 struct SiluMultiplyWork {

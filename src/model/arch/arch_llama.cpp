@@ -98,7 +98,7 @@ class LlamaModel : public Model {
   static Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device);
 
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
-  [[nodiscard]] StateLayout state_layout(const StorageType& kv_type) const override;
+  [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
 
  private:
@@ -170,12 +170,10 @@ Result<void> LlamaModel::load_layer(WeightReader& reader, std::size_t index) {
   return {};
 }
 
-StateLayout LlamaModel::state_layout(const StorageType& kv_type) const {
+Result<StateLayout> LlamaModel::state_layout(const StorageType& kv_type) const {
   StateLayout layout;
   for (std::size_t index = 0; index < config_.shape.layer_count; ++index) {
-    const KvPlace place{layout.page_bytes, &kv_type, config_.attention.kv_heads, config_.attention.head_dim};
-    layout.page_bytes += place.bytes();
-    layout.layers.push_back(place);
+    PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
   }
   return layout;
 }

@@ -1,5 +1,5 @@
-// The parts that quant blocks are made of: float16 scales at fixed places, and numbers rounded into a few bits.
-// Files and memory are little-endian. Tested by tests/tensor/test_quant.cpp.
+// The fields that quant blocks are made of, but for the levels (bit_planes.h), and StorageType's functions over many
+// blocks from those over the parts of one. Files and memory are little-endian. Tested by tests/tensor/test_quant.cpp.
 #pragma once
 
 #include <bit>
@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "tensor/storage_type.h"
 
 namespace plm {
 
@@ -23,12 +24,9 @@ inline void store_bits16(std::uint16_t bits, std::byte* to) { std::memcpy(to, &b
 
 [[nodiscard]] inline float load_f16(const std::byte* from) { return float_from_f16(load_bits16(from)); }
 
-/// Stores `value` as float16 and returns what was stored.
-inline float store_f16(float value, std::byte* to) {
-  const std::uint16_t bits = f16_from_float(value);
-  store_bits16(bits, to);
-  return float_from_f16(bits);
-}
+inline void store_f16(float value, std::byte* to) { store_bits16(f16_from_float(value), to); }
+
+[[nodiscard]] inline float rounded_to_f16(float value) { return float_from_f16(f16_from_float(value)); }
 
 inline constexpr std::uint16_t kF16Exponent = 0x7c00;
 inline constexpr std::uint16_t kBf16Exponent = 0x7f80;
@@ -54,5 +52,51 @@ template <std::uint16_t Exponent, std::size_t BlockBytes, std::size_t... Offsets
 }
 
 [[nodiscard]] inline unsigned byte_at(const std::byte* from) { return std::to_integer<unsigned>(*from); }
+
+/// For types whose scale is a number of the block, not of a group.
+inline void set_scale(BlockParts& parts, float scale) {
+  parts.scale_unit = scale;
+  parts.scales.fill(1);
+}
+
+/// For types whose offset is a number of the block.
+inline void set_offset(BlockParts& parts, float offset) {
+  parts.offset_unit = offset;
+  parts.offsets.fill(1);
+}
+
+/// For types without offsets.
+inline void set_no_offset(BlockParts& parts) {
+  parts.offset_unit = 0;
+  parts.offsets.fill(0);
+}
+
+/// StorageType::unpack from StorageType::take_apart.
+template <void (*TakeApart)(const std::byte*, BlockParts&), std::size_t BlockSize, std::size_t BlockBytes,
+          std::size_t GroupSize>
+void unpack_by_parts(const std::byte* blocks, float* values, std::size_t block_count) {
+  BlockParts parts;
+  for (std::size_t b = 0; b < block_count; ++b, values += BlockSize) {
+    TakeApart(blocks + b * BlockBytes, parts);
+    for (std::size_t group = 0; group < BlockSize / GroupSize; ++group) {
+      const float scale = parts.scale_unit * static_cast<float>(parts.scales[group]);
+      const float offset = parts.offset_unit * static_cast<float>(parts.offsets[group]);
+      for (std::size_t i = group * GroupSize; i < (group + 1) * GroupSize; ++i) {
+        values[i] = scale * static_cast<float>(parts.levels[i]) + offset;
+      }
+    }
+  }
+}
+
+/// StorageType::pack from a function that finds parts for the numbers of one block and one that stores parts.
+template <void (*Fit)(const float*, BlockParts&), void (*Store)(const BlockParts&, std::byte*), std::size_t BlockSize,
+          std::size_t BlockBytes>
+void pack_by_parts(const float* values, std::byte* blocks, std::size_t block_count) {
+  BlockParts parts;
+  for (std::size_t b = 0; b < block_count; ++b) {
+    Fit(values + b * BlockSize, parts);
+    Store(parts, blocks + b * BlockBytes);
+  }
+}
 
 }  // namespace plm

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tensor/quant/block_fields.h"
+#include "tensor/quant/scale_fit.h"
 #include "tensor/storage_type.h"
 
 namespace plm {
@@ -10,26 +11,27 @@ namespace {
 
 constexpr std::size_t kBlockSize = 32;
 constexpr std::size_t kBlockBytes = 34;
+constexpr std::size_t kLevelsAt = 2;
 
-void unpack(const std::byte* blocks, float* values, std::size_t block_count) {
-  for (std::size_t b = 0; b < block_count; ++b, blocks += kBlockBytes, values += kBlockSize) {
-    const float d = load_f16(blocks);
-    for (std::size_t i = 0; i < kBlockSize; ++i)
-      values[i] = static_cast<float>(static_cast<std::int8_t>(blocks[2 + i])) * d;
-  }
+void take_apart(const std::byte* block, BlockParts& parts) {
+  set_scale(parts, load_f16(block));
+  set_no_offset(parts);
+  std::memcpy(parts.levels.data(), block + kLevelsAt, kBlockSize);
 }
 
 /// The largest magnitude becomes 127; halves are rounded away from zero.
-void pack(const float* values, std::byte* blocks, std::size_t block_count) {
-  for (std::size_t b = 0; b < block_count; ++b, blocks += kBlockBytes, values += kBlockSize) {
-    float peak = 0;
-    for (std::size_t i = 0; i < kBlockSize; ++i) peak = std::fmax(peak, std::fabs(values[i]));
-    const float d = peak / 127;
-    const float inverse = store_f16(d, blocks) != 0 ? 1 / d : 0;
-    for (std::size_t i = 0; i < kBlockSize; ++i) {
-      blocks[2 + i] = static_cast<std::byte>(clamp_to_int(std::round(values[i] * inverse), -127, 127));
-    }
+void fit(const float* values, BlockParts& parts) {
+  const float scale = std::fabs(peak_of({values, kBlockSize})) / 127;
+  set_scale(parts, rounded_to_f16(scale));
+  const float inverse = parts.scale_unit != 0 ? 1 / scale : 0;
+  for (std::size_t i = 0; i < kBlockSize; ++i) {
+    parts.levels[i] = static_cast<std::int8_t>(clamp_to_int(std::round(values[i] * inverse), -127, 127));
   }
+}
+
+void store(const BlockParts& parts, std::byte* block) {
+  store_f16(parts.scale_unit, block);
+  std::memcpy(block + kLevelsAt, parts.levels.data(), kBlockSize);
 }
 
 }  // namespace
@@ -42,8 +44,10 @@ extern constinit const StorageType quant_q8_0 = {
     .ggml_id = 8,
     .block_size = kBlockSize,
     .block_bytes = kBlockBytes,
-    .unpack = unpack,
-    .pack = pack,
+    .group_size = kBlockSize,
+    .take_apart = take_apart,
+    .unpack = unpack_by_parts<take_apart, kBlockSize, kBlockBytes, kBlockSize>,
+    .pack = pack_by_parts<fit, store, kBlockSize, kBlockBytes>,
     .is_finite = exponents_are_finite<kF16Exponent, kBlockBytes, 0>,
 };
 

@@ -9,6 +9,8 @@
 namespace plm {
 namespace {
 
+constexpr const StorageType* kKvTypes[] = {&quant_f32, &quant_f16, &quant_bf16, &quant_q8_0};
+
 /// Keys and values for slots 0 ... slots - 1 of one sequence, and queries with what they see.
 struct AttentionCase {
   KvPlace place;
@@ -44,28 +46,36 @@ struct Pages {
   }
 };
 
-std::vector<float> run_attention(Device& device, const AttentionCase& c) {
+std::vector<float> run_attention(Device& device, const AttentionCase& c, const std::vector<float>& query_numbers,
+                                 const std::vector<float>& key_numbers, const std::vector<float>& value_numbers) {
   const Pages pages(device, c.place, c.slots);
-  const Matrix keys = make_matrix(device, c.slots, c.kv_columns(), c.keys());
-  const Matrix values = make_matrix(device, c.slots, c.kv_columns(), c.values());
+  const Matrix keys = make_matrix(device, c.slots, c.kv_columns(), key_numbers);
+  const Matrix values = make_matrix(device, c.slots, c.kv_columns(), value_numbers);
   std::vector<RowSight> stored(c.slots);
   for (std::size_t i = 0; i < c.slots; ++i) stored[i].slot = static_cast<std::uint32_t>(i);
   device.store_kv(keys.view, values.view, {stored, pages.sequences, {}}, c.place);
-  const Matrix queries = make_matrix(device, c.rows.size(), c.q_columns(), c.queries());
+  const Matrix queries = make_matrix(device, c.rows.size(), c.q_columns(), query_numbers);
   const Matrix out = make_matrix(device, c.rows.size(), c.q_columns());
   device.attention(queries.view, {c.rows, pages.sequences, c.own_bits}, c.place, c.scale, out.view);
   return read(device, out.view);
+}
+
+std::vector<float> run_attention(Device& device, const AttentionCase& c, const std::vector<float>& query_numbers) {
+  return run_attention(device, c, query_numbers, c.keys(), c.values());
+}
+
+std::vector<float> run_attention(Device& device, const AttentionCase& c) {
+  return run_attention(device, c, c.queries());
 }
 
 /// Softmax attention in float64, from keys and values rounded to their stored type.
 std::vector<double> exact_attention(const AttentionCase& c) {
   std::vector<float> keys = c.keys(), values = c.values();
   for (std::vector<float>* numbers : {&keys, &values}) {
-    for (float& x : *numbers) {
-      std::byte stored[4];
-      c.place.type->pack(&x, stored, 1);
-      c.place.type->unpack(stored, &x, 1);
-    }
+    std::vector<std::byte> stored(c.place.type->row_bytes(numbers->size()));
+    const std::size_t blocks = numbers->size() / c.place.type->block_size;
+    c.place.type->pack(numbers->data(), stored.data(), blocks);
+    c.place.type->unpack(stored.data(), numbers->data(), blocks);
   }
   const std::vector<float> queries = c.queries();
   const std::size_t dim = c.place.head_dim;
@@ -119,10 +129,10 @@ TEST(Attention, TwoCellsByHand) {
 }
 
 TEST(Attention, CausalRowsOfAnyLength) {
-  for (const StorageType* type : {&quant_f32, &quant_f16, &quant_bf16}) {
-    for (const std::size_t group : {1U, 2U, 3U, 4U, 5U}) {
+  for (const StorageType* type : kKvTypes) {
+    for (const std::size_t group : {1U, 2U, 3U, 4U, 5U, 8U}) {
       SCOPED_TRACE(testing::Message() << type->name() << ", group of " << group);
-      expect_right_everywhere({.place = {.offset = 128, .type = type, .kv_heads = 2, .head_dim = 16},
+      expect_right_everywhere({.place = {.offset = 128, .type = type, .kv_heads = 2, .head_dim = 32},
                                .q_heads = 2 * group,
                                .slots = 600,
                                .rows = causal_rows({1, 2, 17, 256, 257, 600}),
@@ -142,6 +152,33 @@ TEST(Attention, HeadsOfAnySize) {
   }
 }
 
+TEST(Attention, ScaledHeadsOfAnySize) {
+  for (const std::size_t head_dim : {32U, 96U, 160U}) {
+    SCOPED_TRACE(head_dim);
+    expect_right_everywhere({.place = {.offset = 34, .type = &quant_q8_0, .kv_heads = 3, .head_dim = head_dim},
+                             .q_heads = 6,
+                             .slots = 300,
+                             .rows = causal_rows({5, 300}),
+                             .own_bits = {}});
+  }
+}
+
+TEST(Attention, OneRowOnManyPagesIsSharedOut) {
+  // One KV head and several threads: pages are summed singly. Row 1 sees nothing of its second page, row 2 nothing.
+  for (const StorageType* type : kKvTypes) {
+    for (const std::size_t q_heads : {1U, 4U, 7U}) {
+      SCOPED_TRACE(testing::Message() << type->name() << ", heads: " << q_heads);
+      expect_right_everywhere({.place = {.type = type, .kv_heads = 1, .head_dim = 64},
+                               .q_heads = q_heads,
+                               .slots = 1000,
+                               .rows = {{.begin = 10, .end = 1000},
+                                        {.begin = 0, .end = 100, .own_begin = 700, .own_count = 3},
+                                        {.begin = 500, .end = 500}},
+                               .own_bits = {0b101}});
+    }
+  }
+}
+
 TEST(Attention, OwnBitsMakeBidirectionalRowsAndTrees) {
   // Slots 250 ... 269 belong to the pass. Row 0 sees all of them, row 1 a branch of a draft tree, row 2 a branch behind
   // a sliding window, row 3 only its own bits, row 4 nothing.
@@ -157,33 +194,81 @@ TEST(Attention, OwnBitsMakeBidirectionalRowsAndTrees) {
                            .own_bits = bits});
 }
 
-TEST(Attention, WhatIsNotSeenDoesNotMatter) {
-  // Cells out of sight may hold anything, even NaN.
-  AttentionCase c{.place = {.kv_heads = 1, .head_dim = 16},
-                  .q_heads = 2,
-                  .slots = 280,
-                  .rows = {{.begin = 3, .end = 270, .own_begin = 270, .own_count = 4, .own_bits_word = 0}},
-                  .own_bits = {0b1010}};
-  const auto run = [&](Device& device, float elsewhere) {
-    const Pages pages(device, c.place, c.slots);
-    std::vector<float> keys = c.keys(), values = c.values();
-    std::vector<RowSight> stored(c.slots);
-    for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
-      stored[slot].slot = slot;
-      if (page_sight(c.rows[0], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
-      std::fill_n(keys.begin() + slot * 16, 16, elsewhere);
-      std::fill_n(values.begin() + slot * 16, 16, elsewhere);
+/// Rows that see all sorts of spans and bits.
+AttentionCase mixed_rows(const StorageType& type, std::size_t q_heads, std::size_t count) {
+  AttentionCase c{.place = {.type = &type, .kv_heads = 1, .head_dim = 32},
+                  .q_heads = q_heads,
+                  .slots = 600,
+                  .rows = {},
+                  .own_bits = {0x8000'0000'0123'4567, 0b1101}};
+  std::mt19937 generator(7);
+  for (std::size_t r = 0; r < count; ++r) {
+    const auto begin = static_cast<std::uint32_t>(generator() % 500);
+    const auto end = static_cast<std::uint32_t>(begin + generator() % (600 - begin));
+    const auto own_count = static_cast<std::uint32_t>(generator() % 3 * 33);
+    c.rows.push_back({.begin = begin, .end = end, .own_begin = 480 + begin % 40, .own_count = own_count});
+  }
+  return c;
+}
+
+TEST(Attention, RowsOfDifferentSightsAreComputedTogether) {
+  for (const StorageType* type : kKvTypes) expect_right_everywhere(mixed_rows(*type, 3, 40));
+}
+
+TEST(Attention, ARowGivesTheSameBitsAloneAndInABatch) {
+  for_each_fast_device(2, [](Device& device) {
+    for (const StorageType* type : kKvTypes) {
+      const AttentionCase all = mixed_rows(*type, 3, 20);
+      const std::vector<float> together = run_attention(device, all), queries = all.queries();
+      const std::size_t columns = all.q_columns();
+      for (std::size_t r = 0; r < all.rows.size(); ++r) {
+        AttentionCase one = all;
+        one.rows = {all.rows[r]};
+        const std::vector<float> alone =
+            run_attention(device, one, {queries.begin() + r * columns, queries.begin() + (r + 1) * columns});
+        const std::vector<float> expected(&together[r * columns], &together[r * columns] + columns);
+        EXPECT_EQ(bits_of(alone), bits_of(expected)) << device.describe() << ", " << type->name() << ", row " << r;
+      }
     }
-    const Matrix k = make_matrix(device, c.slots, 16, keys), v = make_matrix(device, c.slots, 16, values);
-    const Matrix q = make_matrix(device, 1, 32, c.queries()), out = make_matrix(device, 1, 32);
-    device.store_kv(k.view, v.view, {stored, pages.sequences, {}}, c.place);
-    device.attention(q.view, {c.rows, pages.sequences, c.own_bits}, c.place, 1, out.view);
-    return read(device, out.view);
-  };
-  for_each_fast_device(1, [&](Device& device) {
-    const std::vector<float> expected = run(device, 0);
-    EXPECT_EQ(bits_of(run(device, NAN)), bits_of(expected));
-    EXPECT_EQ(bits_of(run(device, 1e30F)), bits_of(expected));
+  });
+}
+
+TEST(Attention, WhatIsNotSeenDoesNotMatter) {
+  // Cells out of sight may hold anything, even NaN; and what one row of a tile sees, another may not.
+  for (const StorageType* type : kKvTypes) {
+    const AttentionCase c{.place = {.type = type, .kv_heads = 1, .head_dim = 32},
+                          .q_heads = 2,
+                          .slots = 280,
+                          .rows = {{.begin = 3, .end = 270, .own_begin = 270, .own_count = 4, .own_bits_word = 0},
+                                   {.begin = 3, .end = 9}},
+                          .own_bits = {0b1010}};
+    for_each_fast_device(1, [&](Device& device) {
+      const auto run = [&](std::size_t row, float elsewhere) {
+        std::vector<float> keys = c.keys(), values = c.values();
+        for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
+          if (page_sight(c.rows[row], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
+          std::fill_n(keys.begin() + slot * 32, 32, elsewhere);
+          std::fill_n(values.begin() + slot * 32, 32, elsewhere);
+        }
+        const std::vector<float> out = run_attention(device, c, c.queries(), keys, values);
+        return std::vector<float>(&out[row * 64], &out[row * 64] + 64);
+      };
+      for (const std::size_t row : {0U, 1U}) {
+        const std::vector<float> expected = run(row, 0);
+        EXPECT_EQ(bits_of(run(row, NAN)), bits_of(expected)) << type->name();
+        EXPECT_EQ(bits_of(run(row, 1e30F)), bits_of(expected)) << type->name();
+      }
+    });
+  }
+}
+
+TEST(Attention, WhatIsNotANumberShows) {
+  const AttentionCase c{
+      .place = {.kv_heads = 1, .head_dim = 16}, .q_heads = 1, .slots = 3, .rows = causal_rows({3}), .own_bits = {}};
+  std::vector<float> keys = c.keys();
+  keys[20] = NAN;
+  for_each_fast_device(2, [&](Device& device) {
+    EXPECT_TRUE(std::isnan(run_attention(device, c, c.queries(), keys, c.values())[0])) << device.describe();
   });
 }
 

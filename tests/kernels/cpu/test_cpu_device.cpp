@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,8 +12,49 @@ namespace plm {
 namespace {
 
 TEST(CpuDevice, SaysWhichKernelsItRuns) {
-  EXPECT_EQ(make_cpu_device({.threads = 1, .kernels = KernelChoice::reference})->describe(), "cpu reference");
-  EXPECT_EQ(make_cpu_device({.threads = 1})->describe().substr(0, 4), "cpu ");
+  EXPECT_EQ(make_cpu_device({.threads = 1, .kernels = KernelChoice::reference})->describe(),
+            "cpu reference, activations int16");
+  for (const SimdTarget target : usable_simd_targets()) {
+    EXPECT_EQ(make_cpu_device({.threads = 1, .simd = target, .activations = Activations::int8})->describe(),
+              fmt::format("cpu {}, activations int8", name_of(target)));
+    EXPECT_EQ(find_simd_target(name_of(target)).value(), target);
+  }
+}
+
+TEST(CpuDevice, SaysWhatASimdTargetLacks) {
+  const auto unknown = find_simd_target("mmx");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().message, "simd \"mmx\": not known; expected one of baseline, avx2, avx512, avx512_vnni");
+  const auto usable = usable_simd_targets();
+  for (const auto target : {SimdTarget::baseline, SimdTarget::avx2, SimdTarget::avx512, SimdTarget::avx512_vnni}) {
+    const auto found = find_simd_target(name_of(target));
+    const bool is_usable = std::ranges::find(usable, target) != usable.end();
+    ASSERT_EQ(found.has_value(), is_usable) << name_of(target);
+    if (is_usable) continue;
+    EXPECT_EQ(found.error().kind, ErrorKind::usage);
+    EXPECT_NE(found.error().message.find(": this machine has no "), std::string::npos) << found.error().message;
+  }
+}
+
+TEST(CpuDevice, BarriersStandWhereWorkNeedsWhatOtherWorkWrote) {
+  // Two products share rounded rows; the first input then changes and is rounded again.
+  const FileWeight file = random_weight(*find_storage_type("q8_0"), 48, 64, 1);
+  expect_same_everywhere(
+      [&](Device& device) {
+        const auto weight = file.load(device, WeightRole::ffn_up);
+        const Matrix in = make_matrix(device, 3, 64, random_floats(3 * 64, 2));
+        const Matrix more = make_matrix(device, 3, 64, random_floats(3 * 64, 3));
+        const Matrix out = make_matrix(device, 9, 48);
+        device.linear(*weight, in.view, out.view.row_range(0, 3));
+        device.linear(*weight, in.view, out.view.row_range(3, 3));
+        device.add(in.view, more.view);
+        device.linear(*weight, in.view, out.view.row_range(6, 3));
+        const std::vector<float> numbers = read(device, out.view);
+        for (std::size_t i = 0; i < 3 * 48; ++i) EXPECT_EQ(numbers[i], numbers[i + 3 * 48]);
+        EXPECT_NE(numbers[0], numbers[6 * 48]);
+        return numbers;
+      },
+      Activations::int16);
 }
 
 TEST(CpuDevice, StorageIsZero) {
@@ -89,6 +131,16 @@ TEST(CpuDevice, RefusesWeightsThatAreNotFinite) {
   for (const WeightRole role : {WeightRole::attention_query, WeightRole::embedding}) {
     EXPECT_EQ(refusal(device, quantised, role),
               "tensor blk.0.attn_q.weight: NaN or infinite scale; the file is damaged, download it again");
+  }
+}
+
+TEST(CpuDevice, CountsDenormals) {
+  CpuDevice device({.threads = 2});
+  for (const StorageType* type : {&quant_f32, &quant_bf16, &quant_f16}) {
+    std::vector<float> numbers = random_floats(8 * 32, 1);
+    numbers[3] = 1e-39F, numbers[100] = -2e-39F, numbers[101] = 0;
+    const auto weight = file_weight(*type, 8, 32, numbers).load(device, WeightRole::ffn_up);
+    EXPECT_EQ(weight->denormals, type == &quant_f16 ? 0U : 2U) << type->name();
   }
 }
 

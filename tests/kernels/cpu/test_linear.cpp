@@ -49,9 +49,9 @@ TEST(Linear, MultiplyAddIsFused) {
 
 TEST(Linear, EveryTypeAndShapeIsTheSameEverywhereAndNearTheExactSum) {
   for (const StorageType* type : storage_types()) {
-    for (const std::size_t outputs : {1U, 37U, 96U}) {
+    for (const std::size_t outputs : {1U, 37U}) {
       for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 13U}) {
-        LinearCase c = random_case(*type, outputs, 512, rows);
+        LinearCase c = random_case(*type, outputs, 256, rows);
         if (rows == 2) c.bias = random_floats(outputs, 3);
         SCOPED_TRACE(testing::Message() << type->name() << " " << outputs << " outputs, " << rows << " rows");
         const std::vector<float> out = expect_same_everywhere([&](Device& device) { return run_linear(device, c); });
@@ -59,7 +59,7 @@ TEST(Linear, EveryTypeAndShapeIsTheSameEverywhereAndNearTheExactSum) {
         for (std::size_t i = 0; i < out.size(); ++i) {
           const std::size_t r = i / outputs, o = i % outputs;
           double sum = c.bias.empty() ? 0 : c.bias[o];
-          for (std::size_t k = 0; k < 512; ++k) sum += double{c.in[r * 512 + k]} * w[o * 512 + k];
+          for (std::size_t k = 0; k < 256; ++k) sum += double{c.in[r * 256 + k]} * w[o * 256 + k];
           ASSERT_NEAR(out[i], sum, 2e-5);
         }
       }

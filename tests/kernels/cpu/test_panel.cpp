@@ -1,5 +1,5 @@
 // The packed bytes themselves; that readers get the right numbers out of them is tested with every type in
-// test_linear.cpp.
+// test_linear.cpp and test_integer_linear.cpp.
 #include "kernels/cpu/panel.h"
 
 #include <gtest/gtest.h>
@@ -13,9 +13,10 @@ namespace {
 
 std::vector<std::byte> pack(const FileWeight& weight) {
   const std::size_t count = panel_count(weight.outputs);
-  std::vector<std::byte> panels(count * panel_bytes(*weight.type, weight.inputs));
+  const PanelType& type = *find_panel_type(*weight.type);
+  std::vector<std::byte> panels(count * panel_bytes(type.form, part_count(weight.inputs)));
   const WeightSource source{"w", WeightRole::ffn_up, weight.type, weight.outputs, weight.inputs, weight.bytes};
-  pack_panels(*find_panel_layout(*weight.type), source, {0, count}, panels.data());
+  pack_panels(type, source, {0, count}, panels.data());
   return panels;
 }
 
@@ -34,24 +35,35 @@ TEST(Panel, PlacesTheSameInputOfSixteenRowsSideBySide) {
   }
 }
 
-TEST(Panel, HoldsExactlyTheBytesOfTheFile) {
-  for (const StorageType* type : storage_types()) {
-    const PanelLayout* layout = find_panel_layout(*type);
-    ASSERT_NE(layout, nullptr) << type->name();
-    std::vector<int> used(type->block_bytes);
-    for (const PanelField& field : layout->fields) {
-      for (std::size_t i = 0; i < std::size_t{field.width} * field.count; ++i) ++used[field.offset + i];
-    }
-    EXPECT_EQ(used, std::vector<int>(type->block_bytes, 1)) << type->name();
+TEST(Panel, BitPlanesHoldTheLevelsInTheDocumentedPlaces) {
+  // Row 3 of a q5_0 weight: level of input k is k, so the stored level is k + 16 - 16 = k.
+  const StorageType& type = *find_storage_type("q5_0");
+  FileWeight weight{&type, 16, 32, std::vector<std::byte>(16 * type.block_bytes)};
+  std::vector<float> ramp(32);
+  for (std::size_t k = 0; k < 32; ++k) ramp[k] = static_cast<float>(k) - 16;
+  type.pack(ramp.data(), weight.bytes.data() + 3 * type.block_bytes, 1);
+  BlockParts block;
+  type.take_apart(weight.bytes.data() + 3 * type.block_bytes, block);
+  const std::vector<std::byte> panels = pack(weight);
+  ASSERT_EQ(panels.size(), 64 + 16 * 4 * 5);  // units padded to a cache line, five words a row
+  const auto byte = [&](std::size_t word, std::size_t i) {
+    return std::to_integer<unsigned>(panels[64 + (word * 16 + 3) * 4 + i]);
+  };
+  for (std::size_t k = 0; k < 32; ++k) {
+    const std::size_t quad = k / 4;
+    const unsigned lower = byte(quad % 4, k % 4) >> (quad / 4 * 4) & 15U;
+    const unsigned upper = byte(4, k % 4) >> quad & 1U;
+    EXPECT_EQ(static_cast<int>(lower | upper << 4) - 16, block.levels[k]) << k;
+  }
+}
 
-    const FileWeight weight = random_weight(*type, 32, 512, 2);
-    const std::vector<std::byte> panels = pack(weight);
-    const auto count_bytes = [](const std::vector<std::byte>& bytes) {
-      std::vector<int> counts(256);
-      for (const std::byte b : bytes) ++counts[std::to_integer<unsigned>(b)];
-      return counts;
-    };
-    EXPECT_EQ(count_bytes(panels), count_bytes(weight.bytes)) << type->name();
+TEST(Panel, CostsWhatTheFileCosts) {
+  for (const StorageType* type : storage_types()) {
+    const PanelType* panel = find_panel_type(*type);
+    ASSERT_NE(panel, nullptr) << type->name();
+    const std::size_t inputs = 2048;
+    const double bytes = static_cast<double>(panel_bytes(panel->form, part_count(inputs)));
+    EXPECT_LE(bytes, 1.06 * 16 * static_cast<double>(type->row_bytes(inputs))) << type->name();
   }
 }
 
