@@ -129,11 +129,12 @@ TEST_F(SmolLm2, GreedyContinuationsAreIdenticalWhereTheyAreDecided) {
 TEST_F(SmolLm2, LogitsAreTheSameBitsInEveryArrangement) {
   const auto tokens = prompts_.at("prose").at("ids").get<std::vector<TokenId>>();
   const std::vector<TokenId> few(tokens.begin(), tokens.begin() + 12);
-  ScheduledModel whole(model_path(), {.device = {.threads = 2}});
+  const SimdTarget best = usable_simd_targets().back();
+  ScheduledModel whole(model_path(), {.device = {.threads = 2, .simd = best}});
   const auto session = whole.open();
   const Logits expected = append(whole, *session, few);
 
-  ScheduledModel cut(model_path(), {.device = {.threads = 1}, .batch_rows = 5});
+  ScheduledModel cut(model_path(), {.device = {.threads = 1, .simd = best}, .batch_rows = 5});
   const auto own = cut.open(), other = cut.open();
   LogitsPass pass(*own, few);
   LogitsPass beside(*other, {tokens.begin() + 12, tokens.begin() + 21});
