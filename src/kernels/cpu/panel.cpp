@@ -65,8 +65,9 @@ std::array<std::uint8_t, 256> stored_levels(const PanelForm& form) {
   for (int level = -128; level < 128; ++level) {
     stored[static_cast<std::size_t>(level + 128)] = static_cast<std::uint8_t>(level + form.bias);
   }
-  if (form.table == nullptr) return stored;
-  for (std::size_t i = form.table->size(); i-- > 0;) stored[(*form.table)[i]] = static_cast<std::uint8_t>(i);
+  if (form.lookup == LevelLookup::none) return stored;
+  const LevelTable& table = level_table(form.lookup);
+  for (std::size_t i = table.size(); i-- > 0;) stored[table[i]] = static_cast<std::uint8_t>(i);
   return stored;
 }
 

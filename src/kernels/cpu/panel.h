@@ -40,8 +40,24 @@ enum class ScaleForm {
 /// Unsigned bytes that stored levels stand for, less `bias`.
 using LevelTable = std::array<std::uint8_t, 16>;
 
+/// Levels of a table as unsigned bytes with bias 128.
+[[nodiscard]] constexpr LevelTable without_sign(const std::array<std::int8_t, 16>& levels) {
+  LevelTable table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(levels[i] + 128);
+  return table;
+}
+inline constexpr LevelTable kIq4Table = without_sign(kIq4Levels);
+inline constexpr LevelTable kMxfp4Table = without_sign(kMxfp4Levels);
+
+/// What a stored level of 4 bits is looked up in. (Not a pointer to the table: GCC's undefined-behaviour sanitizer will
+/// not compare one when compiling.)
+enum class LevelLookup { none, iq4, mxfp4 };
+[[nodiscard]] constexpr const LevelTable& level_table(LevelLookup lookup) {
+  return lookup == LevelLookup::mxfp4 ? kMxfp4Table : kIq4Table;
+}
+
 /// How a storage type lies in a panel. A template argument of the kernels, so that all of it is known when they are
-/// compiled. level = stored - bias, or table[stored] - bias.
+/// compiled. level = stored - bias, or level_table(lookup)[stored] - bias.
 struct PanelForm {
   int bits;  ///< of a stored level; 16 and 32: plain numbers
   int bias = 0;
@@ -49,7 +65,7 @@ struct PanelForm {
   int unit_parts = 1;  ///< parts that share units
   ScaleForm scales = ScaleForm::unit;
   bool wide_units = false;  ///< units are bfloat16, for their range
-  const LevelTable* table = nullptr;
+  LevelLookup lookup = LevelLookup::none;
 
   [[nodiscard]] constexpr bool is_plain() const { return bits >= 16; }
   [[nodiscard]] constexpr bool has_offsets() const { return scales != ScaleForm::unit && scales != ScaleForm::bytes; }
@@ -74,15 +90,6 @@ struct PanelForm {
   }
 };
 
-/// Levels of a table as unsigned bytes with bias 128.
-[[nodiscard]] constexpr LevelTable without_sign(const std::array<std::int8_t, 16>& levels) {
-  LevelTable table{};
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(levels[i] + 128);
-  return table;
-}
-inline constexpr LevelTable kIq4Table = without_sign(kIq4Levels);
-inline constexpr LevelTable kMxfp4Table = without_sign(kMxfp4Levels);
-
 namespace panel_forms {
 inline constexpr PanelForm kF32{.bits = 32};
 inline constexpr PanelForm kF16{.bits = 16};
@@ -92,15 +99,15 @@ inline constexpr PanelForm kQ4_1{.bits = 4, .scales = ScaleForm::unit_offset};
 inline constexpr PanelForm kQ5_0{.bits = 5, .bias = 16};
 inline constexpr PanelForm kQ5_1{.bits = 5, .scales = ScaleForm::unit_offset};
 inline constexpr PanelForm kQ8_0{.bits = 8, .bias = 128};
-inline constexpr PanelForm kIq4Nl{.bits = 4, .bias = 128, .table = &kIq4Table};
-inline constexpr PanelForm kMxfp4{.bits = 4, .bias = 128, .wide_units = true, .table = &kMxfp4Table};
+inline constexpr PanelForm kIq4Nl{.bits = 4, .bias = 128, .lookup = LevelLookup::iq4};
+inline constexpr PanelForm kMxfp4{.bits = 4, .bias = 128, .wide_units = true, .lookup = LevelLookup::mxfp4};
 inline constexpr PanelForm kQ2K{.bits = 2, .groups = 2, .unit_parts = 8, .scales = ScaleForm::half_bytes_offset};
 inline constexpr PanelForm kQ3K{.bits = 3, .bias = 4, .groups = 2, .unit_parts = 8, .scales = ScaleForm::bytes};
 inline constexpr PanelForm kQ4K{.bits = 4, .unit_parts = 8, .scales = ScaleForm::bytes_offset};
 inline constexpr PanelForm kQ5K{.bits = 5, .unit_parts = 8, .scales = ScaleForm::bytes_offset};
 inline constexpr PanelForm kQ6K{.bits = 6, .bias = 32, .groups = 2, .unit_parts = 8, .scales = ScaleForm::bytes};
 inline constexpr PanelForm kIq4Xs{
-    .bits = 4, .bias = 128, .unit_parts = 8, .scales = ScaleForm::bytes, .table = &kIq4Table};
+    .bits = 4, .bias = 128, .unit_parts = 8, .scales = ScaleForm::bytes, .lookup = LevelLookup::iq4};
 }  // namespace panel_forms
 
 /// Number of a form, to index tables of kernels: quantised ones first.

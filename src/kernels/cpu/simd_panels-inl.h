@@ -61,7 +61,7 @@ class QuantReader {
       const Uint32v high = plane_quad<kHigh, Quad>(planes_ + static_cast<std::size_t>(kLow) * kItem32);
       levels = hn::Or(levels, hn::ShiftLeft<kLow>(high));
     }
-    if constexpr (Form.table != nullptr) levels = look_up(levels);
+    if constexpr (Form.lookup != LevelLookup::none) levels = look_up(levels);
     return levels;
   }
 
@@ -115,7 +115,7 @@ class QuantReader {
   }
   static HWY_INLINE Uint32v look_up(Uint32v indices) {
     const hn::Repartition<std::uint8_t, FloatTag> bytes;
-    const auto table = hn::LoadDup128(bytes, Form.table->data());
+    const auto table = hn::LoadDup128(bytes, level_table(Form.lookup).data());
     return hn::BitCast(Uint32Tag(), hn::TableLookupBytes(table, hn::BitCast(bytes, indices)));
   }
 

@@ -54,8 +54,8 @@ PLM_VNNI_INLINE __m512i quad_of(const std::byte* planes) {
     const __m512i high = plane_quad<kHigh, Quad>(planes + static_cast<std::size_t>(kLow) * kWordBytes);
     levels = _mm512_or_si512(levels, _mm512_slli_epi32(high, kLow));
   }
-  if constexpr (Form.table != nullptr) {
-    const auto* table = reinterpret_cast<const __m128i*>(Form.table->data());
+  if constexpr (Form.lookup != LevelLookup::none) {
+    const auto* table = reinterpret_cast<const __m128i*>(level_table(Form.lookup).data());
     levels = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table)), levels);
   }
   return levels;
