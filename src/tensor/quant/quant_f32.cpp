@@ -8,11 +8,11 @@ namespace plm {
 namespace {
 
 void unpack(const std::byte* blocks, float* values, std::size_t block_count) {
-  std::memcpy(values, blocks, block_count * sizeof(float));
+  if (block_count > 0) std::memcpy(values, blocks, block_count * sizeof(float));  // no blocks may lie nowhere
 }
 
 void pack(const float* values, std::byte* blocks, std::size_t block_count) {
-  std::memcpy(blocks, values, block_count * sizeof(float));
+  if (block_count > 0) std::memcpy(blocks, values, block_count * sizeof(float));
 }
 
 bool is_finite(const std::byte* blocks, std::size_t block_count) {
