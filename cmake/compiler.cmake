@@ -13,8 +13,10 @@ if(PLM_WERROR)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fcoroutines)
-  # Designated initialisers leave members at their defaults on purpose.
-  add_compile_options(-Wno-missing-field-initializers)
+endif()
+# Designated initialisers leave members at their defaults on purpose.
+add_compile_options(-Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports these inside its own standard library at -O2 (false alarms on std::variant and std::string).
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
