@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/philox.h"
 #include "kernels/cpu_device.h"
@@ -57,9 +58,8 @@ class OutputHeadTest : public testing::Test {
     const auto logits = logits_of(row);
     std::vector<std::int32_t> ids(kVocab);
     std::iota(ids.begin(), ids.end(), 0);
-    std::stable_sort(ids.begin(), ids.end(), [&](std::int32_t a, std::int32_t b) {
-      return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
-    });
+    const auto key = [&](std::int32_t id) { return std::pair(-logits[static_cast<std::size_t>(id)], id); };
+    std::ranges::sort(ids, {}, key);
     return ids;
   }
   void expect_statistics(std::size_t row, const RowStatistics& statistics) const {
