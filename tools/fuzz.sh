@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target of a build folder for some seconds each: fuzz.sh FOLDER SECONDS.
-# Seeds are tests/fuzz/corpus/TARGET/ if there is one; what is found goes to FOLDER/found/TARGET/, a crash also to stderr and exit 1.
+# Seeds are tests/fuzz/corpus/TARGET/ if there is one; what is found goes to FOLDER/found/TARGET/, a crash also to
+# stderr and exit 1.
 set -euo pipefail
 
 folder=$1

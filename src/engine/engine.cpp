@@ -7,8 +7,18 @@
 namespace plm {
 
 Generation::Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder)
-    : job_(std::move(job)), session_(std::move(session)), task_(decoder.run(*session_, job_)) {
+    : job_(std::move(job)),
+      session_(std::move(session)),
+      reused_tokens_(session_->state_length()),
+      task_(decoder.run(*session_, job_)) {
   task_.start();
+}
+
+Generation::~Generation() {
+  if (leave_state_to_ == nullptr) return;
+  std::vector<TokenId> tokens = job_.canvas.tokens();
+  tokens.resize(session_->state_length());
+  leave_state_to_->keep(std::move(tokens), session_->state());
 }
 
 namespace {
@@ -55,6 +65,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
                      pages_per_sequence * engine->layout_.page_bytes, "a smaller --context or --kv-type"));
   engine->pool_ = std::make_unique<PagePool>(*engine->device_, engine->layout_.page_bytes,
                                              pages_per_sequence * options.most_sequences);
+  engine->prefixes_ = std::make_unique<PrefixCache>(*engine->pool_);
+  engine->pool_->set_reclaim([prefixes = engine->prefixes_.get()] { return prefixes->forget_oldest(); });
   engine->scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_},
                                                    options.batch_rows);
   return engine;
@@ -92,7 +104,13 @@ std::unique_ptr<EngineSession> Engine::open_session(Listener listener) {
 }
 
 Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
-  return start_from(SequenceState(*pool_), std::move(request));
+  PLM_TRY(check_prompt(request.prompt));
+  if (!request.reuse_prefix) return start_from(SequenceState(*pool_), std::move(request));
+  // All but the last token of the prompt, whose row is needed to draw from.
+  SequenceState state = prefixes_->longest(std::span(request.prompt).first(request.prompt.size() - 1));
+  PLM_TRY_ASSIGN(auto generation, start_from(std::move(state), std::move(request)));
+  generation->leave_state_to_ = prefixes_.get();
+  return generation;
 }
 
 Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, GenerationRequest request) {

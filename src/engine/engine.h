@@ -12,6 +12,7 @@
 
 #include "decode/decoder.h"
 #include "engine/engine_session.h"
+#include "engine/prefix_cache.h"
 #include "kernels/device.h"
 #include "model/architecture.h"
 #include "text/tokenizer.h"
@@ -35,6 +36,8 @@ struct GenerationRequest {
   std::uint64_t seed = 0;
   bool ignore_end = false;  ///< go on after an end-of-text token
   std::string decoder = "autoregressive";
+  /// Begins with the state of an earlier text that began alike, and leaves its own to later ones; changes no bit.
+  bool reuse_prefix = false;
   Listener listener;
 };
 
@@ -43,11 +46,14 @@ class Engine;
 /// A text being written. Destroying it cancels the work at whatever it waits for; not to be done by its own listener.
 class Generation {
  public:
+  ~Generation();
   [[nodiscard]] bool done() const { return task_.done(); }
   /// Cells whose state has been computed: how far a long prompt has come.
   [[nodiscard]] std::size_t state_length() const { return session_->state_length(); }
   /// The result of a finished generation; to be taken once.
   Result<DecodeOutcome> take() { return task_.take(); }
+  /// Tokens of the prompt whose state was there before.
+  [[nodiscard]] std::size_t reused_tokens() const { return reused_tokens_; }
 
  private:
   friend class Engine;
@@ -55,6 +61,8 @@ class Generation {
 
   DecodeJob job_;
   std::unique_ptr<EngineSession> session_;
+  std::size_t reused_tokens_;
+  PrefixCache* leave_state_to_ = nullptr;
   Task<Result<DecodeOutcome>> task_;  // last, so that it goes first: its frame refers to the others
 };
 
@@ -104,6 +112,7 @@ class Engine {
   std::unique_ptr<Model> model_;
   StateLayout layout_;
   std::unique_ptr<PagePool> pool_;
+  std::unique_ptr<PrefixCache> prefixes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t context_length_ = 0;
   std::vector<std::string> warnings_;

@@ -10,6 +10,8 @@ PagePool::~PagePool() = default;
 std::size_t PagePool::pages_in_use() const { return allocated_ - free_->pages.size(); }
 
 Result<Page> PagePool::take() {
+  while (free_->pages.empty() && allocated_ == most_pages_ && reclaim_ && reclaim_()) {
+  }
   std::shared_ptr<Storage> storage;
   if (!free_->pages.empty()) {
     storage = std::move(free_->pages.back());

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -29,6 +31,9 @@ class PagePool {
   /// A page nobody else has; its old content is undefined. Error no_room names both numbers.
   Result<Page> take();
 
+  /// Asked when all pages are in use: lets go of some that can be done without. False: there are none.
+  void set_reclaim(std::function<bool()> reclaim) { reclaim_ = std::move(reclaim); }
+
   [[nodiscard]] std::size_t page_bytes() const { return page_bytes_; }
   [[nodiscard]] std::size_t pages_in_use() const;
   [[nodiscard]] std::size_t pages_allocated() const { return allocated_; }
@@ -42,6 +47,7 @@ class PagePool {
   std::size_t page_bytes_;
   std::size_t most_pages_;
   std::size_t allocated_ = 0;
+  std::function<bool()> reclaim_;
   std::shared_ptr<FreeList> free_;  // outlives the pool when a page does
 };
 

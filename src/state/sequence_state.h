@@ -30,7 +30,8 @@ class SequenceState {
   SequenceState& operator=(SequenceState&&) = default;
 
   /// Makes room for cells [length, length + count) that only this sequence owns. Copies of half-filled shared pages are
-  /// appended to `copies`; until they have run no page may be given back. On error no_room nothing has changed.
+  /// appended to `copies`, to be run in that order: a page may be given back and taken again meanwhile. On error
+  /// no_room nothing has changed.
   Result<void> reserve(std::size_t count, std::vector<PageCopy>& copies);
 
   /// Counts `count` reserved cells as remembered.
