@@ -30,7 +30,8 @@ TEST(FakeDevice, StorageMayOutliveItsDevice) {
 
 /// A network of two layers, small but with every operation a model uses.
 struct TinyNetwork {
-  static constexpr std::size_t kHidden = 32, kHeads = 4, kKvHeads = 2, kHeadDim = 8, kFfn = 64, kVocabulary = 50;
+  static constexpr std::size_t kHeads = 4, kHeadDim = 8, kHidden = kHeads * kHeadDim;
+  static constexpr std::size_t kKvHeads = 2, kFfn = 64, kVocabulary = 50;
   static constexpr std::size_t kRows = 5;
 
   FileWeight embedding = random_weight(*find_storage_type("q8_0"), kVocabulary, kHidden, 1);
