@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +54,13 @@ Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string&
   return engine;
 }
 
+std::uint64_t chosen_seed(const Settings& settings) {
+  if (settings.has("seed") && settings.integer("seed") >= 0)
+    return static_cast<std::uint64_t>(settings.integer("seed"));
+  // The clock, not a random device: a seed has to differ, not to be secret. Short enough to type again.
+  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) / 1000 % 1'000'000'000;
+}
+
 std::size_t peak_memory_bytes() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
@@ -83,6 +91,14 @@ Result<std::string> read_text(const std::string& name) {
     return fail(ErrorKind::bad_input, "{}: more than {} MiB, which is more than any prompt", shown, kMostBytes >> 20);
   }
   return text;
+}
+
+Result<void> write_text(const std::string& name, std::string_view text) {
+  std::FILE* file = std::fopen(name.c_str(), "wb");
+  if (file == nullptr) return fail(ErrorKind::failed, "{}: {}", printable(name), std::strerror(errno));
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) == 0 && is_written) return {};
+  return fail(ErrorKind::failed, "{}: cannot be written: {}", printable(name), std::strerror(errno));
 }
 
 Result<std::vector<TokenId>> parse_ids(std::string_view text) {

@@ -90,6 +90,12 @@ inline constexpr Parameter kEngineFlags[] = {
 /// All of a text file (at most 64 MiB); `name` "-" means standard input. Errors (bad_input) name the file.
 [[nodiscard]] Result<std::string> read_text(const std::string& name);
 
+/// Writes a text file. Errors (failed) name it.
+[[nodiscard]] Result<void> write_text(const std::string& name, std::string_view text);
+
+/// What the flag "seed" says; -1 or not given: another one each time.
+[[nodiscard]] std::uint64_t chosen_seed(const Settings& settings);
+
 /// "1,2,3" as token ids. Error (usage).
 [[nodiscard]] Result<std::vector<TokenId>> parse_ids(std::string_view text);
 

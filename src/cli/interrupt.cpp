@@ -27,6 +27,8 @@ void install_interrupt_handler() {
 
 void stop_between_batches() { somebody_asks = 1; }
 
+void forget_interrupt() { interrupted = 0; }
+
 bool was_interrupted() { return interrupted != 0; }
 
 }  // namespace plm

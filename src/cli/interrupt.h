@@ -9,5 +9,7 @@ void install_interrupt_handler();
 /// From now on the first interrupt only makes `was_interrupted` true, which the caller asks again and again.
 void stop_between_batches();
 [[nodiscard]] bool was_interrupted();
+/// What was interrupted is over; the next interrupt counts as the first again.
+void forget_interrupt();
 
 }  // namespace plm

@@ -49,9 +49,24 @@ bool Terminal::input_is_terminal() const { return isatty(STDIN_FILENO) == 1; }
 
 void Terminal::data(std::string_view text) {
   if (text.empty() || failure_.has_value()) return;
+  write(output_is_terminal_ ? harmless(text) : std::string(text));
+}
+
+void Terminal::data(std::span<const Piece> pieces) {
+  const bool has_colour = output_is_terminal_ && is_unset_or_empty("NO_COLOR");
+  for (const Piece& piece : pieces) {
+    if (has_colour && piece.stands_out) {
+      write(fmt::format("\x1b[35m{}\x1b[0m", harmless(piece.text)));
+    } else {
+      data(piece.text);
+    }
+  }
+}
+
+void Terminal::write(std::string_view bytes) {
+  if (failure_.has_value()) return;
   clear_progress();
-  const std::string shown = output_is_terminal_ ? harmless(text) : std::string(text);
-  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0) return;
   const bool is_full = errno == ENOSPC || errno == EDQUOT;
   failure_ =
       Error{is_full ? ErrorKind::no_room : ErrorKind::failed, fmt::format("standard output: {}", std::strerror(errno))};
@@ -77,6 +92,12 @@ void Terminal::line(std::string_view text) {
   if (quiet_) return;
   clear_progress();
   to_stderr(fmt::format("{}\n", text));
+}
+
+void Terminal::aside(std::string_view text) {
+  if (quiet_) return;
+  clear_progress();
+  to_stderr(has_colour_ ? fmt::format("\x1b[2m{}\x1b[0m", harmless(text)) : harmless(text));
 }
 
 void Terminal::progress(std::string_view what, double done) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,13 @@ class Terminal {
 
   /// Writes data. After a failure nothing more is written, and `failure` tells it.
   void data(std::string_view text);
+
+  /// A piece of data; those that stand out have a colour of their own on a terminal.
+  struct Piece {
+    std::string text;
+    bool stands_out = false;
+  };
+  void data(std::span<const Piece> pieces);
   /// Why data could not be written (disk full, nobody reads); none while all is well.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
@@ -31,6 +39,7 @@ class Terminal {
   void warning(std::string_view sentence);  ///< "warning: ..."
   void error(const Error& error);           ///< "error: ..."
   void line(std::string_view text);         ///< as it is
+  void aside(std::string_view text);        ///< a model's words that are no answer: dim, without a line feed
 
   /// A bar that is redrawn in place; nothing unless stderr is a terminal. `done` in [0, 1].
   void progress(std::string_view what, double done);
@@ -40,11 +49,12 @@ class Terminal {
   [[nodiscard]] bool input_is_terminal() const;
 
  private:
+  void write(std::string_view bytes);
   void say(std::string_view colour, std::string_view label, std::string_view text);
 
   bool is_terminal_ = false;         // stderr
   bool output_is_terminal_ = false;  // stdout
-  bool has_colour_ = false;
+  bool has_colour_ = false;          // on stderr
   bool quiet_ = false;
   int shown_permille_ = -1;  // of the bar on screen; -1: there is none
   std::optional<Error> failure_;

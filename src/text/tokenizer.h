@@ -7,13 +7,16 @@
 // Immutable, so threads may share it. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "text/jinja/marked_text.h"
 #include "text/special_matcher.h"
 #include "text/text_encoder.h"
 #include "text/vocabulary.h"
@@ -36,10 +39,19 @@ class Tokenizer {
   /// Errors: bad_input (this kind of tokeniser has no encoder yet), usage (the text cannot be spelled, is too long).
   [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
+  /// The same for what a chat template made: texts of control tokens become those tokens where the template wrote all
+  /// of them, never where a message did. With parse_special they do anywhere.
+  [[nodiscard]] Result<std::vector<TokenId>> encode(const jinja::MarkedText& text,
+                                                    const EncodeOptions& options = {}) const;
+
   /// What is odd but usable: one sentence each, naming file and key.
   [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
 
  private:
+  // The first token at byte `at` or later that is kept whole.
+  using Finder = std::function<std::optional<SpecialMatcher::Match>(std::size_t at)>;
+  [[nodiscard]] Result<std::vector<TokenId>> encode_between(std::string_view text, const Finder& find,
+                                                            bool add_special) const;
   explicit Tokenizer(Vocabulary vocabulary);
 
   Vocabulary vocabulary_;

@@ -36,6 +36,25 @@ TEST(Tokenizer, ControlTokensAreParsedOnlyWhenAskedFor) {
   EXPECT_EQ(tokenizer->encode("a<s>b", kPlain).value(), (Ids{0, 7, 9, 8, 1}));
 }
 
+TEST(Tokenizer, OnlyWhatATemplateWroteBecomesAControlToken) {
+  const Shared tokenizer = load(small_writer());
+  const auto ids = [&](std::initializer_list<std::pair<std::string_view, jinja::Origin>> pieces,
+                       bool anywhere = false) {
+    jinja::MarkedText text;
+    for (const auto& [piece, origin] : pieces) text.append(piece, origin);
+    return tokenizer->encode(text, {.add_special = false, .parse_special = anywhere}).value();
+  };
+  using enum jinja::Origin;
+  EXPECT_EQ(ids({{"<s>a", template_text}, {"<s>", input}, {"b<s>", template_text}}), (Ids{2, 0, 7, 9, 8, 1, 2}));
+  EXPECT_EQ(ids({{"<s", template_text}, {">a", input}}), (Ids{7, 9, 8, 0})) << "not when a message completes it";
+  EXPECT_EQ(ids({{"a<s>b", input}}, true), (Ids{0, 2, 1}));
+  EXPECT_EQ(ids({{"a", template_text}, {"b", input}}), tokenizer->encode("ab", kPlain).value())
+      << "ordinary text is merged across the border";
+  EXPECT_EQ(ids({{"<to", template_text}, {"ol><s>", input}, {"<s>", template_text}}), (Ids{5, 7, 9, 8, 2}))
+      << "a user-defined token is whole wherever it stands";
+  EXPECT_EQ(ids({}), Ids{});
+}
+
 TEST(Tokenizer, UserDefinedTokensAreAlwaysKeptWhole) {
   const Shared tokenizer = load(small_writer());
   EXPECT_EQ(tokenizer->encode("a<tool>b", kPlain).value(), (Ids{0, 5, 1}));

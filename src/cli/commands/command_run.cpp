@@ -1,7 +1,6 @@
 // plm run: writes a continuation of a prompt; text to stdout, all else to stderr.
 // Tested by tests/cli/test_plm.py and tests/cli/test_interruptions.py.
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "base/clock.h"
@@ -144,13 +143,6 @@ class Run {
   std::vector<TokenId> prompt_;
   std::vector<Writing> writings_;
 };
-
-std::uint64_t chosen_seed(const Settings& settings) {
-  if (settings.has("seed") && settings.integer("seed") >= 0)
-    return static_cast<std::uint64_t>(settings.integer("seed"));
-  // The clock, not a random device: a seed has to differ, not to be secret. Short enough to type again.
-  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) / 1000 % 1'000'000'000;
-}
 
 Result<int> Run::run() {
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call_.argument(0)));
