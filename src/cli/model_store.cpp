@@ -34,8 +34,10 @@ std::vector<CatalogEntry> catalog() {
   std::vector<CatalogEntry> entries;
   const auto parsed = parse_json(kModelCatalog, "models/catalog.json");
   PLM_CHECK(parsed.has_value());
-  for (const Json& entry : *parsed) {
-    entries.push_back({entry.at("name"), entry.at("summary"), entry.at("licence"), entry.at("bytes")});
+  for (const Json& model : parsed->at("models")) {
+    CatalogEntry entry{model.at("name"), model.at("summary"), model.at("licence")};
+    for (const Json& file : model.at("files")) entry.bytes += file.at("bytes").get<std::uint64_t>();
+    entries.push_back(std::move(entry));
   }
   return entries;
 }

