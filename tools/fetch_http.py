@@ -197,7 +197,7 @@ def network_troubles(address):
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise Failure(NETWORK, f"{host}: its certificate cannot be trusted ({reason.verify_message}); check the "
                                    "clock and the system's certificates (SSL_CERT_FILE)") from None
-        raise NoConnection(NETWORK, f"{host}: no connection ({words_of(reason)}); check the network and the proxy "
+        raise NoConnection(NETWORK, f"no connection to {host} ({words_of(reason)}); check the network and the proxy "
                                     "settings, set HF_ENDPOINT to a mirror of the hub, or give plm a file that is on "
                                     "this machine") from None
     except (http.client.InvalidURL, UnicodeError) as error:

@@ -155,7 +155,8 @@ def read_listing(repository, page):
             files.append(file)
         return files
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise Failure(BAD_FILE, f"{repository.name}: the listing of its files is not in the form that hubs use") from None
+        raise Failure(BAD_FILE, f"{repository.name}: the listing of its files is not in the form that hubs "
+                                "use") from None
 
 
 def stem_of(path):

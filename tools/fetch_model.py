@@ -23,7 +23,7 @@ import signal
 import sys
 
 from fetch_basis import FAILED, INTERRUPTED, NO_ROOM, USAGE, Failure, tell
-from fetch_http import Access, Patience
+from fetch_http import Access, NoConnection, Patience, shown
 from fetch_hub import fetch_address, fetch_repository, find_token, hub_address, repository_of
 from fetch_packages import fetch_packages
 
@@ -55,7 +55,10 @@ def fetch(options, catalog):
                                  "a model of the hub is owner/repo, a file elsewhere an http(s) address")
         return fetch_packages(entries[options.model], options.folder)
     access = Access(base, find_token(options.token_file), Patience(options.timeout, options.backoff))
-    return fetch_repository(repository, options.folder, access) if repository else fetch_address(options, access)
+    try:
+        return fetch_repository(repository, options.folder, access) if repository else fetch_address(options, access)
+    except NoConnection as trouble:
+        raise Failure(trouble.code, f"{repository.name if repository else shown(options.model)}: {trouble}") from None
 
 
 def end_at_signal(*_):

@@ -71,7 +71,7 @@ def download_wheels(entry, folder, progress):
     words = folder / "pip.txt"
     with open(words, "wb") as output:
         pip = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                               env={**os.environ, "TMPDIR": str(folder)})
+                               env={**os.environ, "TMPDIR": str(folder), "PYTHONSAFEPATH": "1"})
         try:
             while not has_ended(pip):
                 got = min(bytes_below(folder), total)

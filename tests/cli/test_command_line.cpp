@@ -97,7 +97,7 @@ TEST(CommandLine, ARefusalSaysWhatIsMeant) {
   EXPECT_EQ(refusal("run", {"m.gguf", "two"}), "\"two\" is one word too many; usage: plm run MODEL [options]");
   EXPECT_EQ(refusal("score", {"-m", "m.gguf", "one", "two"}),
             "\"two\" is one word too many; usage: plm score MODEL [FILE] [options]");
-  EXPECT_TRUE(refusal("fetch", {}).starts_with("NAME is missing; usage: plm fetch NAME"));
+  EXPECT_TRUE(refusal("fetch", {}).starts_with("MODEL is missing; usage: plm fetch MODEL"));
   EXPECT_EQ(refusal("models", {"burn"}), "ACTION: found \"burn\", expected one of list, where, remove");
 }
 

@@ -250,7 +250,7 @@ class ModelsTest(ProgramTest):
         self.assertRegex(self.succeed("models", env=self.env).out, r"tiny +1\.6 MB")
         listed = {entry["name"]: entry for entry in self.succeed("models", "--json", env=self.env).json()}
         self.assertEqual(listed["tiny"], {"name": "tiny", "path": str(target), "bytes": target.stat().st_size,
-                                          "fetched": True})
+                                          "source": "local", "fetched": True})
         self.assertFalse(listed["smollm2-135m"]["fetched"])
         self.assertEqual(self.succeed("models", "where", "tiny", env=self.env).out, f"{target}\n")
         self.assertEqual(self.succeed("run", "tiny", "-p", SUM, "--temp", 0, env=self.env).out, ANSWER + "\n")
@@ -267,7 +267,7 @@ class ModelsTest(ProgramTest):
 
     def test_fetch_knows_its_catalogue(self):
         self.fail_with(2, "fetch", "nosuch", env=self.env, says=["nosuch", "smollm2-135m"])
-        self.fail_with(2, "fetch", env=self.env, says=["NAME"])
+        self.fail_with(2, "fetch", env=self.env, says=["MODEL"])
 
 
 class DescribeTest(ProgramTest):

@@ -184,7 +184,8 @@ class FetchTest(unittest.TestCase):
         self.server.stalled.clear()
         with self.start(*words) as process:
             self.assertTrue(self.server.stalled.wait(20))
-            self.wait_for(lambda: any(path.is_file() and path.stat().st_size for path in self.folder.rglob("*.partial")))
+            self.wait_for(lambda: any(path.is_file() and path.stat().st_size
+                                      for path in self.folder.rglob("*.partial")))
             process.send_signal(number)
             out, err = process.communicate(timeout=30)
         self.assertEqual(out, "")

@@ -198,8 +198,9 @@ class AddressTest(FetchTest):
             closed.bind(("127.0.0.1", 0))
             place = f"127.0.0.1:{closed.getsockname()[1]}"
             started = time.monotonic()
-            self.fail_with(5, address(place + "/m.gguf"), says=[place, "no connection", "HF_ENDPOINT", "this machine"])
-            self.fail_with(5, "maker/model", says=[place, "no connection"], HF_ENDPOINT=address(place))
+            self.fail_with(5, address(place + "/m.gguf"), says=["m.gguf", place, "no connection", "this machine"])
+            self.fail_with(5, "maker/model", says=["maker/model", place, "no connection", "HF_ENDPOINT"],
+                           HF_ENDPOINT=address(place))
             self.assertLess(time.monotonic() - started, 10)
         self.assertEqual(self.files(), [])
 
@@ -250,7 +251,8 @@ class TokenTest(FetchTest):
 
     def test_where_it_is_looked_for(self):
         url = self.server.put("/plain.gguf", MODEL)
-        places = {"HF_TOKEN_PATH": self.root / "one", "HF_HOME": self.root / "two", "XDG_CACHE_HOME": self.root / "three"}
+        places = {"HF_TOKEN_PATH": self.root / "one", "HF_HOME": self.root / "two",
+                  "XDG_CACHE_HOME": self.root / "three"}
         for folder in (self.root / "two", self.root / "three" / "huggingface"):
             folder.mkdir(parents=True)
         self.give_token("of-home")

@@ -151,7 +151,8 @@ class RepositoryTest(FetchTest):
                                                    "--token-file"])
         self.put_repository({"m.gguf": MODEL}, status=403)
         self.give_token()
-        self.fail_with(5, "maker/model", says=["maker/model: m.gguf", "403", "licence", f"the token in {token} was sent"])
+        self.fail_with(5, "maker/model",
+                       says=["maker/model: m.gguf", "403", "licence", f"the token in {token} was sent"])
         self.fail_with(3, "maker/other", says=["maker/other", "404", "spelling"])
 
     def test_a_busy_hub_is_asked_again(self):

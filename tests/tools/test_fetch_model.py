@@ -115,7 +115,8 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(self.fetch().returncode, 0)
         self.assertEqual(self.target.read_bytes(), MODEL + MODEL)
         self.assertRegex(self.pip_calls()[0], "tiny-a==1.0 tiny-b==2.0$")
-        self.entry["files"] = [{**self.file, "path": f"tiny/{path}", "members": ["pack/a"]} for path in ("config.json", "sub/weights")]
+        self.entry["files"] = [{**self.file, "path": f"tiny/{path}", "members": ["pack/a"]}
+                               for path in ("config.json", "sub/weights")]
         result = self.fetch()
         self.assertEqual(result.stdout.strip(), str(self.folder / "tiny"))
         (self.folder / "tiny" / "config.json").write_bytes(small)
