@@ -1,6 +1,7 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/engine_session.h"
 
@@ -129,16 +130,16 @@ void Scheduler::deliver() {
   }
   // Those served go behind those who still wait, or run on. A decoder that runs may submit again and may destroy other
   // sessions, also ready ones, so both queues are in order before the first one is resumed.
-  for (; served_ > 0; --served_) {
-    EngineSession* session = waiting_.front();
-    waiting_.pop_front();
+  for (std::size_t i = 0; i < served_; ++i) {
+    EngineSession* session = waiting_[i];
     const EngineSession::Waiting& waiting = *session->waiting_;
     const bool is_complete = waiting.error.has_value() || waiting.rows_done == waiting.request->tokens.size();
     (is_complete ? ready_ : waiting_).push_back(session);
   }
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(std::exchange(served_, 0)));
   while (!ready_.empty()) {
     const std::coroutine_handle<> waiter = ready_.front()->waiting_->waiter;
-    ready_.pop_front();
+    ready_.erase(ready_.begin());
     waiter.resume();
   }
 }

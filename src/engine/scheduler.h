@@ -10,7 +10,6 @@
 // Tested by tests/engine/test_scheduler.cpp.
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "kernels/device.h"
@@ -75,9 +74,9 @@ class Scheduler {
 
   Parts parts_;
   std::size_t batch_rows_;
-  std::deque<EngineSession*> waiting_;  // whose turn it is first
-  std::size_t served_ = 0;              // this many of the first are in the batch, or have failed
-  std::deque<EngineSession*> ready_;    // passes complete, decoders not resumed yet
+  std::vector<EngineSession*> waiting_;  // whose turn it is first
+  std::size_t served_ = 0;               // this many of the first are in the batch, or have failed
+  std::vector<EngineSession*> ready_;    // passes complete, decoders not resumed yet
   Batch batch_;
 };
 

@@ -4,15 +4,18 @@ namespace plm {
 
 Result<void> SequenceState::reserve(std::size_t count, std::vector<PageCopy>& copies) {
   if (count == 0) return {};
-  const std::size_t first_page = length_ / kPageCells;
+  std::size_t first_page = length_ / kPageCells;
   const std::size_t page_count = (length_ + count + kPageCells - 1) / kPageCells;
   const bool must_copy = first_page < pages_.size() && length_ % kPageCells != 0 && pages_[first_page].use_count() > 1;
+
+  // Mostly the pages are there, and nothing must be taken.
+  while (first_page < page_count && is_own(first_page)) ++first_page;
 
   // Take everything first, so that a failure leaves the state as it was. Pages behind `length` that a fork also holds
   // carry nothing of ours and are simply replaced.
   std::vector<Page> fresh;
   for (std::size_t page = first_page; page < page_count; ++page) {
-    if (page < pages_.size() && pages_[page].use_count() == 1) {
+    if (is_own(page)) {
       fresh.push_back(pages_[page]);
     } else {
       PLM_TRY_ASSIGN(Page taken, pool_->take());

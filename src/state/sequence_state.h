@@ -48,6 +48,9 @@ class SequenceState {
   [[nodiscard]] std::span<Storage* const> storages() const { return storages_; }
 
  private:
+  // Whether there is a page of that number, which no fork holds.
+  [[nodiscard]] bool is_own(std::size_t page) const { return page < pages_.size() && pages_[page].use_count() == 1; }
+
   PagePool* pool_;
   std::vector<Page> pages_;
   std::vector<Storage*> storages_;  // pages_, as raw pointers

@@ -132,12 +132,12 @@ std::string CpuDevice::describe() const {
   return fmt::format("cpu {}, activations {}", kernels_.name, name_of(activations_));
 }
 
-void CpuDevice::enqueue(Work work, std::initializer_list<Touch> touches) {
+void CpuDevice::enqueue(const Work& work, std::initializer_list<Touch> touches) {
   const Touch source = reads(rounded_.in);
   for (const Touch& touch : touches) {
     if (touch.is_write && touch.meets(source)) rounded_.in = {};
   }
-  steps_.push_back({std::move(work), order_.must_wait(touches)});
+  steps_.push_back({work, order_.must_wait(touches)});
 }
 
 Result<std::shared_ptr<Storage>> CpuDevice::allocate(std::size_t bytes) {
@@ -205,19 +205,22 @@ Result<void> CpuDevice::pack(const WeightSource& source, CpuWeight& weight) {
   return {};
 }
 
+const std::byte* CpuDevice::Uploads::take(std::span<const std::byte> from) {
+  if (count == taken.size()) taken.emplace_back();
+  taken[count].assign(from.begin(), from.end());
+  return taken[count++].data();
+}
+
 void CpuDevice::upload(const View& to, std::span<const std::byte> from) {
   const std::size_t row_bytes = to.type->row_bytes(to.columns);
   PLM_CHECK(from.size() == to.rows * row_bytes);
-  std::vector<std::byte> held(from.begin(), from.end());
-  const std::byte* first = held.data();
-  enqueue(MoveWork{.from = first,
+  enqueue(MoveWork{.from = uploads_.take(from),
                    .from_stride = row_bytes,
                    .to = bytes_of(to),
                    .to_stride = to.row_stride,
                    .rows = to.rows,
                    .row_bytes = row_bytes,
-                   .indices = {},
-                   .held = std::move(held)},
+                   .indices = {}},
           {writes(touched_by(to))});
 }
 
@@ -230,8 +233,7 @@ void CpuDevice::download(const View& from, std::span<std::byte> to) {
                    .to_stride = row_bytes,
                    .rows = from.rows,
                    .row_bytes = row_bytes,
-                   .indices = {},
-                   .held = {}},
+                   .indices = {}},
           {reads(touched_by(from)), writes(to)});
 }
 
@@ -244,8 +246,7 @@ void CpuDevice::copy(Storage& to, const Storage& from) {
                    .to_stride = 0,
                    .rows = 1,
                    .row_bytes = to.size(),
-                   .indices = {},
-                   .held = {}},
+                   .indices = {}},
           {reads(source), writes(target)});
 }
 
@@ -258,8 +259,7 @@ void CpuDevice::gather_rows(const View& in, std::span<const std::uint32_t> indic
                    .to_stride = out.row_stride,
                    .rows = out.rows,
                    .row_bytes = in.type->row_bytes(in.columns),
-                   .indices = indices,
-                   .held = {}},
+                   .indices = indices},
           {reads(touched_by(in)), writes(touched_by(out))});
 }
 
@@ -411,6 +411,7 @@ Result<void> CpuDevice::wait() {
   }
   steps_.clear();
   order_.clear();
+  uploads_.count = 0;
   rounded_.in = {};
   rounded_.outgrown.clear();
   if (failure.has_value()) return tl::unexpected<Error>(*failure);

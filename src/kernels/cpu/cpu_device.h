@@ -64,7 +64,16 @@ class CpuDevice : public Device {
     std::vector<AlignedBuffer> outgrown;  // still read by work that was enqueued before
   };
 
-  void enqueue(Work work, std::initializer_list<Touch> touches);
+  // What uploads took from their callers. The first `count` are of work that has not run; the others only keep their
+  // memory, so that a pass like the one before allocates nothing.
+  struct Uploads {
+    std::vector<std::vector<std::byte>> taken;
+    std::size_t count = 0;
+    // A copy that stays where it is until `count` is reset.
+    const std::byte* take(std::span<const std::byte> from);
+  };
+
+  void enqueue(const Work& work, std::initializer_list<Touch> touches);
   Result<void> check_finite(const WeightSource& source);
   [[nodiscard]] std::size_t count_denormals(const WeightSource& source);
   Result<void> pack(const WeightSource& source, CpuWeight& weight);
@@ -77,6 +86,7 @@ class CpuDevice : public Device {
   std::vector<Step> steps_;  // keeps its capacity from one wait to the next
   WorkOrder order_;
   Rounded rounded_;
+  Uploads uploads_;
   std::vector<float> page_sums_;  // of the attention that runs (AttentionWork::page_sums)
   std::optional<Error> failure_;  // of an operation since the last wait
 };

@@ -35,7 +35,6 @@ struct MoveWork {
   std::size_t rows;
   std::size_t row_bytes;
   std::span<const std::uint32_t> indices;
-  std::vector<std::byte> held;  ///< what an upload took from its caller; `from` points here
   [[nodiscard]] std::size_t units() const { return rows; }
 };
 
