@@ -1,6 +1,7 @@
 // Once a text is being written, its passes take no memory from the heap: neither the model that enqueues them, nor the
 // device that runs them, whatever they read back. The whole engine may take what it hands over (see below), and what
 // grows with the text: one page each kPageCells tokens, and vectors and strings that double.
+// Covers src/engine/scheduler.cpp, src/kernels/cpu/cpu_device.cpp and src/state/sequence_state.cpp.
 // Operator new is replaced here for the whole test program, and counts while somebody asks it to.
 #include <gtest/gtest.h>
 
