@@ -1,5 +1,6 @@
 #include "base/thread_team.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -33,12 +34,14 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old)
 
 }  // namespace
 
-int physical_core_count() {
+ProcessorList allowed_processors() {
+  ProcessorList list;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return list;
   // Logical processors that share (package, core) are one physical core.
   std::set<std::pair<std::string, std::string>> cores;
+  std::vector<int> siblings;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
@@ -46,15 +49,27 @@ int physical_core_count() {
     std::string core = std::to_string(cpu);
     std::ifstream(folder + "physical_package_id") >> package;
     std::ifstream(folder + "core_id") >> core;
-    cores.emplace(package, core);
+    (cores.emplace(package, core).second ? list.numbers : siblings).push_back(cpu);
   }
-  return std::clamp(static_cast<int>(cores.size()), 1, ThreadTeam::kMostThreads);
+  list.cores = list.numbers.size();
+  list.numbers.insert(list.numbers.end(), siblings.begin(), siblings.end());
+  return list;
 }
 
-ThreadTeam::ThreadTeam(int threads) : size_(threads) {
+int physical_core_count() {
+  return std::clamp(static_cast<int>(allowed_processors().cores), 1, ThreadTeam::kMostThreads);
+}
+
+ThreadTeam::ThreadTeam(int threads, bool is_pinned) : size_(threads) {
   PLM_CHECK(threads >= 1 && threads <= kMostThreads);
+  const ProcessorList processors = is_pinned ? allowed_processors() : ProcessorList{};
   for (int member = 1; member < size_; ++member) {
-    threads_.emplace_back([this, member] { serve(member); });
+    std::thread& thread = threads_.emplace_back([this, member] { serve(member); });
+    if (processors.numbers.size() < static_cast<std::size_t>(size_)) continue;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(processors.numbers[static_cast<std::size_t>(member)], &only);
+    pthread_setaffinity_np(thread.native_handle(), sizeof only, &only);  // a refusal only costs speed
   }
 }
 

@@ -15,6 +15,12 @@
 
 namespace plm {
 
+/// Logical processors that this process may run on: first one of each physical core, then their siblings.
+struct ProcessorList {
+  std::vector<int> numbers;
+  std::size_t cores = 0;  ///< so many of the first lie on cores of their own
+};
+[[nodiscard]] ProcessorList allowed_processors();
 /// Physical cores this process may run on; at least 1.
 [[nodiscard]] int physical_core_count();
 
@@ -22,7 +28,8 @@ class ThreadTeam {
  public:
   static constexpr int kMostThreads = 512;
 
-  explicit ThreadTeam(int threads);
+  /// `is_pinned`: every thread but the caller's stays on a processor of its own, if there are enough of them.
+  explicit ThreadTeam(int threads, bool is_pinned = false);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;

@@ -21,6 +21,7 @@ namespace {
 Result<CpuDeviceOptions> device_options(const Settings& settings) {
   CpuDeviceOptions options;
   if (settings.has("threads")) options.threads = static_cast<int>(settings.integer("threads"));
+  options.pin = settings.boolean("pin");
   if (settings.text("kernels") == "reference") options.kernels = KernelChoice::reference;
   const std::string& activations = settings.text("activations");
   options.activations = activations == "f32"    ? Activations::f32

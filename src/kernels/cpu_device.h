@@ -29,6 +29,7 @@ enum class SimdTarget { baseline, avx2, avx512, avx512_vnni };
 
 struct CpuDeviceOptions {
   int threads = physical_core_count();  ///< 1 ... ThreadTeam::kMostThreads
+  bool pin = false;                     ///< keep threads on processors of their own (ThreadTeam)
   KernelChoice kernels = KernelChoice::fast;
   /// Null: the environment variable PLM_SIMD if it names a usable target (so that a whole test suite runs on one), else
   /// the last usable one.

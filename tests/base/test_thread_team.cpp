@@ -1,7 +1,9 @@
 #include "base/thread_team.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -98,6 +100,39 @@ TEST(ThreadTeam, SharesCoverEverythingOnceInOrder) {
 TEST(ThreadTeam, CountsAtLeastOneCore) {
   EXPECT_GE(physical_core_count(), 1);
   EXPECT_LE(physical_core_count(), static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+}
+
+// The processors that every member may run on.
+std::vector<cpu_set_t> masks_of(ThreadTeam& team) {
+  std::vector<cpu_set_t> masks(static_cast<std::size_t>(team.size()));
+  team.run([&](int member) {
+    cpu_set_t& mask = masks[static_cast<std::size_t>(member)];
+    CPU_ZERO(&mask);
+    sched_getaffinity(0, sizeof mask, &mask);
+  });
+  return masks;
+}
+
+TEST(ThreadTeam, PinsItsOwnThreadsAndLeavesTheCallerAlone) {
+  const ProcessorList processors = allowed_processors();
+  ASSERT_GE(processors.numbers.size(), 1U);
+  EXPECT_EQ(static_cast<int>(processors.cores), physical_core_count());
+  const int size = std::min(static_cast<int>(processors.numbers.size()), ThreadTeam::kMostThreads);
+  ThreadTeam team(size, true);
+  const std::vector<cpu_set_t> masks = masks_of(team);
+  EXPECT_EQ(CPU_COUNT(masks.data()), static_cast<int>(processors.numbers.size()));
+  for (std::size_t member = 1; member < masks.size(); ++member) {
+    EXPECT_EQ(CPU_COUNT(&masks[member]), 1);
+    EXPECT_TRUE(CPU_ISSET(processors.numbers[member], &masks[member]));
+  }
+}
+
+TEST(ThreadTeam, IsNotPinnedUnlessAskedOrWhenProcessorsAreTooFew) {
+  const auto allowed = static_cast<int>(allowed_processors().numbers.size());
+  ThreadTeam free_team(2), crowd(std::min(allowed + 1, ThreadTeam::kMostThreads), true);
+  for (ThreadTeam* team : {&free_team, &crowd}) {
+    for (const cpu_set_t& mask : masks_of(*team)) EXPECT_EQ(CPU_COUNT(&mask), allowed);
+  }
 }
 
 }  // namespace

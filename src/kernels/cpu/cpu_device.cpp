@@ -126,7 +126,7 @@ KernelTable choose_kernels(const CpuDeviceOptions& options) {
 }  // namespace
 
 CpuDevice::CpuDevice(const CpuDeviceOptions& options)
-    : kernels_(choose_kernels(options)), activations_(options.activations), team_(options.threads) {}
+    : kernels_(choose_kernels(options)), activations_(options.activations), team_(options.threads, options.pin) {}
 
 std::string CpuDevice::describe() const {
   return fmt::format("cpu {}, activations {}", kernels_.name, name_of(activations_));
