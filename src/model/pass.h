@@ -17,7 +17,7 @@ namespace plm {
 /// What a row must hand back.
 enum class YieldKind : std::uint8_t {
   nothing,
-  hidden,      ///< the state after the last norm, [hidden_size]
+  hidden,      ///< the state after the last norm, [hidden_size]; no logits are computed for it
   statistics,  ///< RowStatistics of the logits
   top,         ///< the n largest logits, and statistics
   logits,      ///< all logits, [vocab_size], and statistics
@@ -41,7 +41,7 @@ struct PassRows {
   std::span<const std::uint32_t> positions;  ///< [rows], for rotary embeddings
   RowTable table;
   std::span<const Yield> yields;        ///< ascending by row
-  std::span<RowStatistics> statistics;  ///< one a yield, filled when the device's wait returns
+  std::span<RowStatistics> statistics;  ///< one a yield, filled where the kind says so, when the device's wait returns
   std::span<YieldResult> results;       ///< likewise
 };
 

@@ -5,23 +5,19 @@
 namespace plm {
 namespace {
 
-// Enqueues what one yield wants, given its row of logits and of hidden states.
-void enqueue_reading(Device& device, const Yield& yield, const View& hidden, const View& logits, YieldResult& result) {
-  switch (yield.kind) {
-    case YieldKind::nothing:
-    case YieldKind::statistics: break;
-    case YieldKind::hidden:
-      result.values.resize(hidden.columns);
-      device.download(hidden, std::as_writable_bytes(std::span(result.values)));
-      break;
-    case YieldKind::logits:
-      result.values.resize(logits.columns);
-      device.download(logits, std::as_writable_bytes(std::span(result.values)));
-      break;
-    case YieldKind::top:
-      result.top.resize(std::min<std::size_t>(yield.n, logits.columns));
-      device.top_n(logits, result.top.size(), result.top);
-      break;
+bool needs_logits(YieldKind kind) { return kind != YieldKind::nothing && kind != YieldKind::hidden; }
+
+void enqueue_values(Device& device, const View& row, YieldResult& result) {
+  result.values.resize(row.columns);
+  device.download(row, std::as_writable_bytes(std::span(result.values)));
+}
+
+// Enqueues what one yield wants besides statistics, given its row of logits.
+void enqueue_reading(Device& device, const Yield& yield, const View& logits, YieldResult& result) {
+  if (yield.kind == YieldKind::logits) enqueue_values(device, logits, result);
+  if (yield.kind == YieldKind::top) {
+    result.top.resize(std::min<std::size_t>(yield.n, logits.columns));
+    device.top_n(logits, result.top.size(), result.top);
   }
 }
 
@@ -29,11 +25,18 @@ void enqueue_reading(Device& device, const Yield& yield, const View& hidden, con
 
 Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Weight& head, const View& hidden,
                                  const PassRows& rows) {
-  const std::size_t count = rows.yields.size();
-  PLM_CHECK(rows.statistics.size() == count && rows.results.size() == count);
-  if (count == 0) return {};
+  PLM_CHECK(rows.statistics.size() == rows.yields.size() && rows.results.size() == rows.yields.size());
+  asking_.clear();
   indices_.clear();
-  for (const Yield& yield : rows.yields) indices_.push_back(yield.row);
+  for (std::size_t i = 0; i < rows.yields.size(); ++i) {
+    const Yield& yield = rows.yields[i];
+    if (yield.kind == YieldKind::hidden) enqueue_values(device, hidden.row_range(yield.row, 1), rows.results[i]);
+    if (!needs_logits(yield.kind)) continue;
+    asking_.push_back(i);
+    indices_.push_back(yield.row);
+  }
+  const std::size_t count = asking_.size();
+  if (count == 0) return {};
   const std::size_t group_rows = std::min(count, kGroupRows);
   PLM_TRY_ASSIGN(const View group_hidden, workspace.take(group_rows, hidden.columns));
   PLM_TRY_ASSIGN(const View group_logits, workspace.take(group_rows, head.outputs));
@@ -43,13 +46,22 @@ Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Wei
     const View logits = group_logits.row_range(0, size);
     device.gather_rows(hidden, std::span(indices_).subspan(begin, size), chosen);
     device.linear(head, chosen, logits);
-    device.statistics(logits, rows.statistics.subspan(begin, size));
-    for (std::size_t i = 0; i < size; ++i) {
-      enqueue_reading(device, rows.yields[begin + i], chosen.row_range(i, 1), logits.row_range(i, 1),
-                      rows.results[begin + i]);
-    }
+    enqueue_readings(device, std::span(asking_).subspan(begin, size), logits, rows);
   }
   return {};
+}
+
+void OutputHead::enqueue_readings(Device& device, std::span<const std::size_t> asking, const View& logits,
+                                  const PassRows& rows) {
+  for (std::size_t begin = 0; begin < asking.size();) {
+    std::size_t end = begin + 1;  // of yields that follow each other, as their statistics must
+    while (end < asking.size() && asking[end] == asking[end - 1] + 1) ++end;
+    device.statistics(logits.row_range(begin, end - begin), rows.statistics.subspan(asking[begin], end - begin));
+    begin = end;
+  }
+  for (std::size_t i = 0; i < asking.size(); ++i) {
+    enqueue_reading(device, rows.yields[asking[i]], logits.row_range(i, 1), rows.results[asking[i]]);
+  }
 }
 
 }  // namespace plm

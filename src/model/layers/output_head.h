@@ -1,7 +1,8 @@
 // The last step: for the rows that must yield something, logits in the form that was asked for.
 //
-// Rows go through the head in small groups, so that logits of a long prompt never lie in memory all at once.
-// Tested by tests/model/test_output_head.cpp.
+// Only rows that need logits are multiplied with the head, and only what was asked for leaves the device: statistics
+// and the n largest are found there. Rows go through the head in small groups, so that logits of a long prompt never
+// lie in memory all at once. Tested by tests/model/test_output_head.cpp.
 #pragma once
 
 #include <vector>
@@ -20,7 +21,11 @@ class OutputHead {
  private:
   static constexpr std::size_t kGroupRows = 32;
 
-  std::vector<std::uint32_t> indices_;  // rows that yield, alive until the device's wait
+  static void enqueue_readings(Device& device, std::span<const std::size_t> asking, const View& logits,
+                               const PassRows& rows);
+
+  std::vector<std::size_t> asking_;     // yields that need logits
+  std::vector<std::uint32_t> indices_;  // their rows, alive until the device's wait
 };
 
 }  // namespace plm
