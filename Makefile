@@ -88,6 +88,11 @@ bench: ## build and run the benchmarks
 	@$(MAKE) --no-print-directory PRESET=bench build-all
 	@set -e; for program in build/bench/bench/bench_*; do $$program; done
 
+.PHONY: neon
+neon: configure ## compile the kernels for 64-bit ARM, as a check
+	@tools/setup.sh build neon
+	@tools/neon.py $(BUILD) $(JOBS)
+
 .PHONY: format
 format: ## lay out the C++ files
 	@tools/setup.sh format

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing from Debian 12: setup.sh [GROUP...], groups build, test, format, clang, lint, bench;
+# Installs what is missing from Debian 12: setup.sh [GROUP...], groups build, test, format, clang, lint, bench, neon;
 # without a group build, test and format. When all is there it only asks dpkg and costs nothing.
 # Why each package is needed: docs/decisions/0002-dependencies.md.
 set -euo pipefail
@@ -12,6 +12,7 @@ declare -A packages=(
   [clang]="clang-19 libclang-rt-19-dev"
   [lint]="clang-tidy-16"
   [bench]="libbenchmark-dev"
+  [neon]="g++-aarch64-linux-gnu"
 )
 
 fail() {
