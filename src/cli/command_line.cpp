@@ -235,7 +235,9 @@ Result<ParsedCommand> parse_command(const Command& command, std::span<const std:
 
 int run_command_line(std::span<const std::string> words, Terminal& terminal) {
   Result<int> code = run_words(words, terminal);
-  if (code.has_value() && terminal.failure().has_value()) code = tl::unexpected<Error>(*terminal.failure());
+  // Commands end their work when what they write is lost, which they may take for an interruption.
+  const bool may_be_for_output = code.has_value() || code.error().kind == ErrorKind::interrupted;
+  if (may_be_for_output && terminal.failure().has_value()) code = tl::unexpected<Error>(*terminal.failure());
   if (code.has_value()) return *code;
   terminal.error(code.error());
   return static_cast<int>(code.error().kind);

@@ -137,11 +137,15 @@ class RunTest(ProgramTest):
     def test_output_that_cannot_be_written(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full here")
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([BINARY, "run", MODEL, "-p", SUM], stdout=full, stderr=subprocess.PIPE, timeout=60,
-                                  stdin=subprocess.DEVNULL, check=False)
-        self.assertEqual(done.returncode, 4, done)
-        self.assertIn(b"error: standard output: ", done.stderr)
+        # The long text is given up at its first lines.
+        for words, text in ((["run", MODEL, "-p", SUM], b""), (["score", MODEL], b"A" * 20),
+                            (["score", MODEL, "-c", "100000"], b"A" * 20000), (["describe"], b"")):
+            with self.subTest(words), open("/dev/full", "wb") as full:
+                done = subprocess.run([BINARY, *words], input=text, stdout=full, stderr=subprocess.PIPE, timeout=60,
+                                      check=False)
+                self.assertEqual(done.returncode, 4, done)
+                self.assertIn(b"error: standard output: ", done.stderr)
+                self.assertEqual(done.stderr.count(b"error: "), 1, done.stderr)
 
 
 class TokenizeTest(ProgramTest):
