@@ -16,6 +16,7 @@ import dataclasses
 import fcntl
 import hashlib
 import http.client
+import ipaddress
 import json
 import os
 import pathlib
@@ -30,13 +31,11 @@ import urllib.request
 from fetch_basis import BAD_FILE, CHUNK_BYTES, FAILED, INTERRUPTED, NETWORK, USAGE
 from fetch_basis import Failure, check_room, digest_of, megabytes
 
-REDIRECTS, TRIES = 5, 6
+REDIRECTS, TRIES, WAIT_MOST_S = 5, 6, 60
 READ_BYTES = 1 << 18
 TEXT_BYTES = 32 << 20  # most that is read of an answer in JSON
-WAIT_MOST_S = 60
 GONE, REFUSED = (404, 410), (401, 403)
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PORTS = {"http": 80, "https": 443}
 
 
@@ -81,6 +80,15 @@ def origin(address):
     return parts.scheme, host, port
 
 
+def is_loopback(address):
+    """Whether an address is one of this machine, as far as it can be told without asking anybody."""
+    host = origin(address)[1]
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def shown(address):
     """An address as messages name it: without name and password, and without the query, which may hold a key."""
     parts = urllib.parse.urlsplit(address)
@@ -117,10 +125,6 @@ class Access:
         self.patience = patience
         self.opener = urllib.request.build_opener(AnyStatus)
         self.direct = urllib.request.build_opener(AnyStatus, urllib.request.ProxyHandler({}))  # to this machine
-        scheme, host, _ = origin(hub)
-        if token.text and scheme == "http" and host not in LOOPBACK:
-            raise Failure(USAGE, f"{hub}: an access token ({token.file}) would cross the network in the clear; use an "
-                                 "https address in HF_ENDPOINT, or HF_TOKEN_PATH=/dev/null to go without the token")
 
     def is_hub(self, address):
         return origin(address) == origin(self.hub)
@@ -131,7 +135,7 @@ class Access:
         for _ in range(REDIRECTS + 1):
             headers = {"User-Agent": "palimpsest", "Accept-Encoding": "identity", **(extra or {})}
             if self.token.text and self.is_hub(address):
-                headers["Authorization"] = f"Bearer {self.token.text}"
+                headers["Authorization"] = self.credentials(address)
             answer = self.ask(address, headers)
             if self.is_hub(address):
                 linked.update({key.lower(): value for key, value in answer.headers.items()
@@ -142,8 +146,15 @@ class Access:
                 address = next_address(address, answer.headers.get("Location", ""))
         raise Failure(NETWORK, f"{shown(address)}: more than {REDIRECTS} redirects; not followed further")
 
+    def credentials(self, address):
+        if origin(address)[0] == "http" and not is_loopback(address):
+            raise Failure(USAGE, f"{self.hub}: an access token ({self.token.file}) would cross the network in the "
+                                 "clear; use an https address in HF_ENDPOINT, or HF_TOKEN_PATH=/dev/null to go without "
+                                 "the token")
+        return f"Bearer {self.token.text}"
+
     def ask(self, address, headers):
-        opener = self.direct if origin(address)[1] in LOOPBACK else self.opener
+        opener = self.direct if is_loopback(address) else self.opener
         with network_troubles(address):
             # A server may leave blanks and letters beyond ASCII in the place it redirects to.
             quoted = urllib.parse.quote(address, safe="/:?#[]@!$&'()*+,;=%~-._")
@@ -161,7 +172,7 @@ class Access:
                     raise Failure(NETWORK, f"{trouble}, {tries} times in a row; try again later, what has arrived is "
                                            "kept") from None
                 wait_s = min(max(self.patience.backoff_s * 2 ** (tries - 1), trouble.wait_s), WAIT_MOST_S)
-                progress.say(f"{trouble}; trying again in {wait_s:.0f} s")
+                progress.say(f"trying again in {wait_s:.0f} s ({trouble})")
                 time.sleep(wait_s)
 
     def read_text(self, address, progress, describe):
@@ -267,7 +278,6 @@ class Download:
         self.partial = wanted.target.with_name(wanted.target.name + ".partial")
         self.memo_file = wanted.target.with_name(wanted.target.name + ".partial.json")
         self.promise = [wanted.bytes, wanted.sha256]  # before an answer adds to it
-        self.etag = ""
         self.started_s = time.monotonic()
         self.arrived = 0  # in this run
         self.resumed = False
@@ -351,7 +361,6 @@ class Download:
                 return
             start, total = self.read_head(answer, linked, have if headers else 0, validator)
             self.write_memo(validator_of(answer))
-            self.etag = answer.headers.get("ETag", "")
             check_room(wanted.target.parent, max(total - start, 0))
             os.truncate(self.partial, start)
             self.resumed = self.resumed or start > 0

@@ -245,6 +245,8 @@ def fetch_repository(repository, folder, access):
         files = list_files(repository, access, progress)
         progress.clear()
         chosen = choose(repository, files)
+        if chosen[0].bytes <= 0:
+            raise Failure(BAD_FILE, f"{repository.name}: {chosen[0].path} is empty at the hub")
         describe = describe_for(repository, access)
         wanted = [Wanted(f"{repository.name}: {file.path}",
                          f"{access.hub}/{repository.name}/resolve/main/{urllib.parse.quote(file.path)}",
@@ -278,8 +280,11 @@ def bring(wanted, folder, access, progress):
 
 
 def remove_empty_folders(folder, above):
-    while folder != above and not any(folder.iterdir()):
-        folder.rmdir()
+    while folder != above:
+        try:
+            folder.rmdir()
+        except OSError:
+            return  # something is in it
         folder = folder.parent
 
 
@@ -305,7 +310,8 @@ def fetch_address(options, access):
     path = options.folder / name
     for number in range(1, int(split[2]) + 1):
         part = f"-{number:05}-of-{split[2]}"
-        fetch_one(address.replace(split[0], part), name.replace(split[0], part), options, access)
+        before, _, after = address.rpartition(split[0])
+        fetch_one(before + part + after, name.replace(split[0], part), options, access)
     return path
 
 

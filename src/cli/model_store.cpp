@@ -223,6 +223,7 @@ Result<FetchedModel> find_in_repository(std::string_view name, const std::vector
 /// Whether a text is meant as a path, so that opening it gives the better error.
 bool looks_like_path(std::string_view text) {
   if (text.starts_with("/") || text.starts_with(".") || text.starts_with("~") || text.ends_with("/")) return true;
+  if (text.find("://") != std::string_view::npos) return false;
   const std::string_view name = text.substr(0, text.find(':'));
   const auto slashes = std::count(name.begin(), name.end(), '/');
   return slashes > 1 || (slashes == 1 && name.size() == text.size() && text.ends_with(kExtension));
@@ -310,11 +311,11 @@ Result<Unfinished> unfinished_downloads() {
 Result<std::string> resolve_model(std::string_view model) {
   if (model.empty()) return fail(ErrorKind::usage, "no model named; give a path or a name from plm models");
   std::error_code none;
-  if (fs::exists(fs::path(model), none) || (looks_like_path(model) && model.find("://") == std::string_view::npos)) {
-    return std::string(model);
-  }
-  PLM_TRY_ASSIGN(const FetchedModel fetched, find_fetched(model));
-  return fetched.path;
+  if (fs::exists(fs::path(model), none)) return std::string(model);
+  const auto fetched = find_fetched(model);
+  if (fetched.has_value()) return fetched->path;
+  if (looks_like_path(model)) return std::string(model);
+  return tl::unexpected(fetched.error());
 }
 
 }  // namespace plm

@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 import unittest
 
-from fetch_server import ETAG, MODEL, TOKEN, FetchTest, address, sha256
+from fetch_server import ETAG, MODEL, SCRIPT, TOKEN, FetchTest, address, sha256
 
 
 class AddressTest(FetchTest):
@@ -212,6 +214,30 @@ class AddressTest(FetchTest):
         self.assertNotIn("hush", result.stderr)
         self.assertNotIn("hush", self.fail_with(2, address("me:hush@[bad/m.gguf")).stderr)
 
+    def test_progress_is_for_terminals(self):
+        self.served.content = MODEL * 20
+        self.served.endings = [("cut", 3 << 20), ("cut", 100)]
+        terminal, end = os.openpty()
+        with subprocess.Popen([sys.executable, str(SCRIPT), *self.arguments(self.url)], env=self.env, stderr=end,
+                              stdout=subprocess.DEVNULL) as process:
+            os.close(end)
+            shown = b""
+            while chunk := self.read_terminal(terminal):
+                shown += chunk
+        os.close(terminal)
+        self.assertEqual(process.returncode, 0, shown)
+        self.assertRegex(shown, rb"model.gguf: \[=* *\] \d+ of 5.1 MB, [\d.]+ MB/s, 0:\d\d left")
+        self.assertIn(b"trying again", shown)
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), "the line is wiped at the end")
+        self.assertEqual(self.fetch(self.url, "--name", "quiet").stderr, "")
+
+    @staticmethod
+    def read_terminal(terminal):
+        try:
+            return os.read(terminal, 1 << 16)
+        except OSError:  # how Linux says that the other end is closed
+            return b""
+
     def test_one_at_a_time(self):
         self.served.endings = [("stall", 1000)]
         with self.start(self.url) as first:
@@ -279,8 +305,13 @@ class TokenTest(FetchTest):
 
     def test_never_in_the_clear_over_a_network(self):
         self.give_token()
-        for model in ("maker/model", self.server.base + "/m.gguf"):
-            self.fail_with(2, model, says=["in the clear", "HF_TOKEN_PATH"], HF_ENDPOINT=address("hub.invalid"))
+        hub = address("hub.invalid")
+        for model in ("maker/model", hub + "/m.gguf"):
+            self.fail_with(2, model, says=["in the clear", "HF_TOKEN_PATH"], HF_ENDPOINT=hub)
+        self.other.redirect("/to-hub.gguf", hub + "/m.gguf")
+        self.fail_with(2, self.other.base + "/to-hub.gguf", says=["in the clear"], HF_ENDPOINT=hub)
+        self.succeed(self.server.put("/plain.gguf", MODEL), HF_ENDPOINT=hub)
+        self.assertEqual(self.seen(self.server, "/plain.gguf"), [None])
 
     def test_never_to_a_proxy_on_the_way_to_this_machine(self):
         self.give_token()

@@ -77,6 +77,7 @@ class RepositoryTest(FetchTest):
         self.put_repository({"config.json": b"{}", "model.safetensors": b"w", "merges.txt": b""})
         self.succeed("maker/model")
         self.assertEqual(len(self.files()), 2)
+        self.fail_with(3, "maker/model:merges.txt", says=["merges.txt", "empty"])
 
     def test_one_file_of_a_folder(self):
         self.put_repository(FOLDER)
