@@ -360,7 +360,7 @@ class Download:
                 self.resumed = True
                 return
             start, total = self.read_head(answer, linked, have if headers else 0, validator)
-            self.write_memo(validator_of(answer))
+            self.write_memo(validator_of(answer) or (validator if start > 0 else ""))
             check_room(wanted.target.parent, max(total - start, 0))
             os.truncate(self.partial, start)
             self.resumed = self.resumed or start > 0
