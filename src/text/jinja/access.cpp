@@ -25,7 +25,7 @@ std::optional<Value> own_attribute(const Value& value, std::string_view name) {
   if (is_forbidden_method(value, name)) {
     return Value::undefined(fmt::format("{} of a {} changes it, which templates may not do", name, value.type_name()));
   }
-  if (const Sequence* sequence = value.sequence(); sequence != nullptr && !sequence->group_fields.empty()) {
+  if (const Sequence* sequence = value.sequence(); sequence != nullptr && sequence->is_group) {
     if (name == "grouper") return sequence->items[0];
     if (name == "list") return sequence->items[1];
   }
@@ -101,6 +101,12 @@ std::vector<Value> characters_of(Rendering& rendering, const MarkedText& text) {
   return items;
 }
 
+// All that a generator has left; the failure that ended it, if one did, comes up now.
+std::vector<Value> take_items(Sequence& generator) {
+  if (generator.failure != nullptr) throw Failure(*generator.failure);
+  return std::exchange(generator.items, {});
+}
+
 }  // namespace
 
 Value missing_attribute(const Value& value, std::string_view name) {
@@ -131,7 +137,7 @@ Value slice(Rendering& rendering, const Value& value, const Value& start, const 
   value.check_defined();
   for (const Value* bound : {&start, &stop, &step}) {
     if (!bound->is_none() && !bound->integer()) {
-      return Value::undefined(fmt::format("a slice needs whole numbers, found a {}", bound->type_name()));
+      refuse("a slice needs whole numbers, found a {}", bound->type_name());
     }
   }
   const std::int64_t stride = step.integer().value_or(1);
@@ -144,7 +150,7 @@ Value slice(Rendering& rendering, const Value& value, const Value& start, const 
   }
   const Sequence* sequence = value.sequence();
   if (sequence == nullptr || !sequence->is_indexed()) {
-    return Value::undefined(fmt::format("a {} cannot be sliced", value.type_name()));
+    refuse("a {} cannot be sliced", value.type_name());
   }
   const auto length = static_cast<std::int64_t>(sequence->items.size());
   const SliceBounds bounds = slice_bounds(length, start.integer(), stop.integer(), stride);
@@ -168,7 +174,7 @@ std::vector<Value> items_of(Rendering& rendering, const Value& value) {
   if (const MarkedText* text = value.text()) return characters_of(rendering, *text);
   if (Sequence* sequence = value.sequence()) {
     rendering.spend_steps(sequence->items.size());
-    if (sequence->kind == Sequence::Kind::generator) return std::exchange(sequence->items, {});
+    if (sequence->kind == Sequence::Kind::generator) return take_items(*sequence);
     return sequence->items;
   }
   if (const Dictionary* dictionary = value.dictionary()) {

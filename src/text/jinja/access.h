@@ -1,5 +1,5 @@
 // Reaching into values: attributes, items, slices, iteration.
-// Tested by tests/text/jinja/test_access.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace plm::jinja {
 [[nodiscard]] Value attribute(Rendering& rendering, const Value& value, std::string_view name);
 /// value[key]: an item, then, for a str, an attribute of that name, else undefined.
 [[nodiscard]] Value subscript(Rendering& rendering, const Value& value, const Value& key);
-/// value[start:stop:step], each of them perhaps none.
+/// value[start:stop:step], each of them perhaps none. Throws when the value has no slices.
 [[nodiscard]] Value slice(Rendering& rendering, const Value& value, const Value& start, const Value& stop,
                           const Value& step);
 

@@ -1,6 +1,6 @@
 // What the language brings along: filters, tests, methods and functions. Each is one row of a table: its name, what it
 // takes, and the function; the arguments are put into their places before the function sees them.
-// Tested by tests/text/jinja/test_builtin.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The objects of the template language: functions, bound methods, macros, the loop, namespaces, cyclers and joiners.
-// Tested by tests/text/jinja/test_callables.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <cstddef>

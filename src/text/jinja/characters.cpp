@@ -94,9 +94,11 @@ bool is_alphabetic(char32_t code) {
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
 
+bool is_decimal(char32_t code) { return category(code) == UTF8PROC_CATEGORY_ND; }
+
 bool is_digit(char32_t code) {
   if (code < 0x80) return code >= '0' && code <= '9';
-  return category(code) == UTF8PROC_CATEGORY_ND || code == 0xB2 || code == 0xB3 || code == 0xB9 || code == 0x2070 ||
+  return is_decimal(code) || code == 0xB2 || code == 0xB3 || code == 0xB9 || code == 0x2070 ||
          (code >= 0x2074 && code <= 0x2079) || (code >= 0x2080 && code <= 0x2089) || (code >= 0x2460 && code <= 0x2468);
 }
 
@@ -146,6 +148,15 @@ void append_title(std::string& text, char32_t code) {
   } else {
     append_utf8(text, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(code))));
   }
+}
+
+void append_folded(std::string& text, char32_t code) {
+  const LongCase* special = long_case(code == 0x1E9E ? 0xDF : code);
+  if (special == nullptr) {
+    append_lower(text, code == 0x3C2 ? 0x3C3 : code);
+    return;
+  }
+  for (const Character character : Characters(special->upper)) append_lower(text, character.code);
 }
 
 std::size_t find_text(std::string_view text, std::string_view needle, std::size_t from) {

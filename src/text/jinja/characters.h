@@ -56,6 +56,7 @@ void append_utf8(std::string& text, char32_t code);
 // Python's classes of characters.
 [[nodiscard]] bool is_space(char32_t code);
 [[nodiscard]] bool is_alphabetic(char32_t code);
+[[nodiscard]] bool is_decimal(char32_t code);
 [[nodiscard]] bool is_digit(char32_t code);
 [[nodiscard]] bool is_numeric(char32_t code);
 [[nodiscard]] bool is_upper(char32_t code);
@@ -68,6 +69,7 @@ void append_utf8(std::string& text, char32_t code);
 void append_upper(std::string& text, char32_t code);
 void append_lower(std::string& text, char32_t code);
 void append_title(std::string& text, char32_t code);
+void append_folded(std::string& text, char32_t code);
 
 /// Where `needle` occurs first in `text` at or after byte `from`, or npos. Linear, whatever the texts.
 [[nodiscard]] std::size_t find_text(std::string_view text, std::string_view needle, std::size_t from = 0);

@@ -1,5 +1,5 @@
 // What expressions mean: the nodes of syntax.h evaluate themselves.
-// Tested by tests/text/jinja/test_conformance.cpp and test_rendering.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp and test_template.cpp.
 #include <algorithm>
 #include <utility>
 

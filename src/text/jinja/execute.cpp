@@ -1,5 +1,5 @@
 // What statements do: the nodes of syntax.h execute themselves.
-// Tested by tests/text/jinja/test_conformance.cpp and test_rendering.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp and test_template.cpp.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// The tables of filters, by what they work on. Tested by tests/text/jinja/test_filters.cpp and test_conformance.cpp.
+// The tables of filters, by what they work on. Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <span>

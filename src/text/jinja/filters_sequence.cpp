@@ -1,4 +1,4 @@
-// Filters over collections. Declared in filters.h, tested by tests/text/jinja/test_filters.cpp.
+// Filters over collections. Declared in filters.h, tested by tests/text/jinja/test_conformance.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,6 +21,29 @@ std::vector<Value> items(Call& call) { return items_of(call.rendering, call.subj
 Value generator(Call& call, std::vector<Value> values) {
   call.rendering.spend_steps(values.size());
   return make_sequence(Sequence::Kind::generator, std::move(values));
+}
+
+// What `visit` makes of each item, as a generator. Python makes the items one by one when they are asked for, so a
+// failure behind the last one that is wanted never happens: it is kept with the generator.
+template <typename Visit>
+Value generated(Call& call, Visit visit) {
+  std::vector<Value> given, results;
+  std::shared_ptr<const Failure> failure;
+  if (Sequence* source = call.subject.sequence(); source != nullptr && source->kind == Sequence::Kind::generator) {
+    given = std::exchange(source->items, {});
+    failure = source->failure;
+    call.rendering.spend_steps(given.size());
+  } else {
+    given = items(call);
+  }
+  try {
+    for (Value& item : given) visit(std::move(item), results);
+  } catch (const Failure& met) {
+    failure = std::make_shared<const Failure>(met);
+  }
+  Value sequence = generator(call, std::move(results));
+  sequence.sequence()->failure = std::move(failure);
+  return sequence;
 }
 
 // What sort, min and unique compare: the attribute if one is asked for, texts without regard to case.
@@ -235,7 +258,7 @@ Value groupby(Call& call) {
       members.push_back(all[at(end++)]);
     const Value name = attribute_path(call.rendering, members.front(), call[0], fallback);
     Value group = make_tuple({name, make_list(std::move(members))});
-    group.sequence()->group_fields = "grouper,list";
+    group.sequence()->is_group = true;
     groups.push_back(std::move(group));
     begin = std::max(end, begin + 1);
   }
@@ -266,12 +289,10 @@ Value map(Call& call) {
     if (path == nullptr) refuse("map needs the name of a filter, or attribute=...");
   }
   if (fallback != nullptr && fallback->is_none()) fallback = nullptr;
-  std::vector<Value> results;
-  for (const Value& item : items(call)) {
+  return generated(call, [&](const Value& item, std::vector<Value>& results) {
     results.push_back(path != nullptr ? attribute_path(call.rendering, item, *path, fallback)
                                       : call_named(call, find_filter, item, 0));
-  }
-  return generator(call, std::move(results));
+  });
 }
 
 template <bool by_attribute, bool wanted>
@@ -280,14 +301,12 @@ Value choose(Call& call) {
   constexpr std::size_t kTest = by_attribute ? 1 : 0;
   if (!call.subject.is_true()) return generator(call, {});
   if (by_attribute && arguments.empty()) refuse("{} needs the name of an attribute", call.name);
-  std::vector<Value> kept;
-  for (Value& item : items(call)) {
+  return generated(call, [&](Value item, std::vector<Value>& kept) {
     const Value looked_at = by_attribute ? attribute_path(call.rendering, item, arguments[0]) : item;
     const bool passes =
         arguments.size() > kTest ? call_named(call, find_test, looked_at, kTest).is_true() : looked_at.is_true();
     if (passes == wanted) kept.push_back(std::move(item));
-  }
-  return generator(call, std::move(kept));
+  });
 }
 
 Value item_pairs(Call& call) {

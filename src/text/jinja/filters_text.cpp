@@ -1,4 +1,4 @@
-// Filters that make texts of texts. Declared in filters.h, tested by tests/text/jinja/test_filters.cpp.
+// Filters that make texts of texts. Declared in filters.h, tested by tests/text/jinja/test_conformance.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Filters over numbers and values of any kind. Declared in filters.h, tested by tests/text/jinja/test_filters.cpp.
+// Filters over numbers and values of any kind. Declared in filters.h, tested by tests/text/jinja/test_conformance.cpp.
 #include <array>
 #include <cerrno>
 #include <charconv>

@@ -124,6 +124,7 @@ class PercentFormatter {
     const bool is_decimal = conversion == 'd' || conversion == 'i' || conversion == 'u';
     spec.type = is_decimal ? 'd' : conversion;
     if (spec.align == '<') spec.pads_with_zeros = false;
+    if (spec.pads_with_zeros) spec.fill = "0";
     if (!is_decimal) return format_number(rendering_, value, spec);
     spec.precision.reset();
     if (value.integer()) return format_number(rendering_, value, spec);

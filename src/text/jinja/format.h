@@ -1,6 +1,6 @@
 // Python's two ways to fill values into a text: `text % values` and `text.format(values)`.
 // Characters of the pattern and of texts filled in keep their marks; numbers and padding are input.
-// Tested by tests/text/jinja/test_format.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include "text/jinja/builtin.h"

@@ -76,10 +76,9 @@ MarkedText padded_number(Rendering& rendering, const std::string& head, std::str
   const std::size_t length = head.size() + body.size();
   const char align = spec.align != '\0' ? spec.align : spec.pads_with_zeros ? '=' : '>';
   if (align == '=' && length < spec.width) {
-    const std::string_view fill = spec.align == '\0' ? std::string_view("0") : std::string_view(spec.fill);
     std::string padding;
-    rendering.spend_text((spec.width - length) * fill.size());
-    for (std::size_t i = length; i < spec.width; ++i) padding += fill;
+    rendering.spend_text((spec.width - length) * spec.fill.size());
+    for (std::size_t i = length; i < spec.width; ++i) padding += spec.fill;
     return {head + padding + body, Origin::input};
   }
   const Side side = align == '<' ? Side::left : align == '^' ? Side::both : Side::right;
@@ -92,9 +91,11 @@ MarkedText padded_number(Rendering& rendering, const std::string& head, std::str
 FormatSpec parse_format_spec(std::string_view text) {
   FormatSpec spec;
   std::size_t at = 0;
+  bool has_fill = false;
   if (!text.empty()) {
     const std::size_t fill = character_at(text, 0).length;
     if (fill < text.size() && is_align(text[fill])) {
+      has_fill = true;
       spec.fill = text.substr(0, fill);
       spec.align = text[fill];
       at = fill + 1;
@@ -109,6 +110,7 @@ FormatSpec parse_format_spec(std::string_view text) {
   if (const char sign = take("+- ")) spec.sign = sign;
   spec.is_alternate = take("#") != '\0';
   spec.pads_with_zeros = take("0") != '\0';
+  if (spec.pads_with_zeros && !has_fill) spec.fill = "0";
   spec.width = read_number(text, at).value_or(0);
   spec.grouping = take(",_");
   if (take(".") != '\0') {
@@ -125,8 +127,7 @@ MarkedText format_text(Rendering& rendering, const MarkedText& text, const Forma
   if (spec.align == '=') refuse("the alignment '=' does not go with a str");
   const MarkedText cut = spec.precision ? text.slice(0, byte_of_character(text.text(), *spec.precision)) : text;
   const Side side = spec.align == '>' ? Side::right : spec.align == '^' ? Side::both : Side::left;
-  const bool zeros = spec.pads_with_zeros && spec.align == '\0';
-  return padded(rendering, cut, static_cast<std::int64_t>(spec.width), side, zeros ? "0" : spec.fill);
+  return padded(rendering, cut, static_cast<std::int64_t>(spec.width), side, spec.fill);
 }
 
 MarkedText format_number(Rendering& rendering, const Value& number, FormatSpec spec) {

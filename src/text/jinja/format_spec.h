@@ -1,5 +1,5 @@
 // One place of a formatted text: how wide, how precise, as which kind of number (Python's format specification).
-// Tested by tests/text/jinja/test_format.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The global functions of the template language. Declared in builtin.h, tested by tests/text/jinja/test_functions.cpp.
+// The global functions of the template language. Declared in builtin.h, tested by
+// tests/text/jinja/test_conformance.cpp.
 #include <array>
 #include <cstdint>
 #include <ctime>

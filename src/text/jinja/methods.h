@@ -1,5 +1,5 @@
 // The tables of methods by the type of their object. Methods that would change their object are not among them: the
-// sandbox forbids them. Tested by tests/text/jinja/test_methods.cpp.
+// sandbox forbids them. Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // What operators do to values, as Python does it: comparison, membership, arithmetic.
-// Integers have 64 bits; what does not fit is an error. Tested by tests/text/jinja/test_operators.cpp.
+// Integers have 64 bits; what does not fit is an error. Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // Tokens to the tree of a template, by recursive descent. Precedence, from loosest: if-else, or, and, not, comparisons
 // and `in`, + and -, ~, * / // %, ** (from left to right, as jinja2 has it), signs, then suffixes: . [] () | is.
-// Statements: parser.cpp. Expressions: expression_parser.cpp. Tested by tests/text/jinja/test_parser.cpp.
+// Statements: parser.cpp. Expressions: expression_parser.cpp. Tested by tests/text/jinja/test_template.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // One rendering under way: names in scope, where the output goes, and what has been spent of the limits.
-// Tested by tests/text/jinja/test_rendering.cpp.
+// Tested by tests/text/jinja/test_template.cpp.
 #pragma once
 
 #include <cstddef>

@@ -141,9 +141,7 @@ class JsonWriter {
   }
 
   void write_number_escape(char32_t code) {
-    if (code == 0x7F) {
-      text_.push_back('\x7F');
-    } else if (code < 0x10000) {
+    if (code < 0x10000) {
       text_ += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
     } else {
       const auto offset = static_cast<std::uint32_t>(code) - 0x10000;

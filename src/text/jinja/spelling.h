@@ -1,6 +1,6 @@
 // Values as text: as a template prints them (Python's str), as Python would write them in source (repr), and as JSON.
 // Only a str keeps its marks when it is printed; every other spelling is input.
-// Tested by tests/text/jinja/test_spelling.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Dates as a template writes them, independent of the machine's language: English names, as models were trained with.
-// Tested by tests/text/jinja/test_functions.cpp.
+// Tested by tests/text/jinja/test_conformance.cpp.
 #pragma once
 
 #include <ctime>

@@ -1,5 +1,5 @@
 // The tests of the template language: what stands behind `is`. Declared in builtin.h, tested by
-// tests/text/jinja/test_filters.cpp and test_conformance.cpp.
+// tests/text/jinja/test_conformance.cpp.
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -39,7 +39,7 @@ Value escaped(Call& /*call*/) { return Value(false); }
 
 Value sequence(Call& call) {
   const Sequence* items = call.subject.sequence();
-  return Value(call.subject.text() != nullptr || call.subject.dictionary() != nullptr ||
+  return Value(call.subject.is_undefined() || call.subject.text() != nullptr || call.subject.dictionary() != nullptr ||
                (items != nullptr && items->is_indexed()));
 }
 

@@ -1,4 +1,4 @@
-// The methods of a str. Declared as a table in methods.h, tested by tests/text/jinja/test_methods.cpp.
+// The methods of a str. Declared as a table in methods.h, tested by tests/text/jinja/test_conformance.cpp.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -155,6 +155,11 @@ Value map_text(Call& call) {
 
 Value title(Call& call) { return call.rendering.made(titled(self(call), Words::after_non_letters)); }
 
+Value casefold(Call& call) {
+  return call.rendering.made(
+      mapped(self(call), [](std::string& to, const Character& character) { append_folded(to, character.code); }));
+}
+
 Value swapcase(Call& call) {
   return call.rendering.made(mapped(self(call), [](std::string& to, const Character& character) {
     is_upper(character.code) ? append_lower(to, character.code) : append_upper(to, character.code);
@@ -267,7 +272,7 @@ Value expandtabs(Call& call) {
 
 constexpr std::array<Builtin, 42> kMethods = {{
     {"capitalize", "", map_text<capitalized>},
-    {"casefold", "", map_text<lower>},
+    {"casefold", "", casefold},
     {"center", "width fillchar?", pad<Side::both>},
     {"count", "sub start? end?", count_of_text},
     {"endswith", "suffix start? end?", starts_or_ends<true>},
@@ -278,7 +283,7 @@ constexpr std::array<Builtin, 42> kMethods = {{
     {"isalnum", "", all_characters_are<is_alphanumeric>},
     {"isalpha", "", all_characters_are<is_alphabetic>},
     {"isascii", "", isascii},
-    {"isdecimal", "", all_characters_are<is_digit>},
+    {"isdecimal", "", all_characters_are<is_decimal>},
     {"isdigit", "", all_characters_are<is_digit>},
     {"islower", "", all_cased_are<is_lower, is_upper>},
     {"isnumeric", "", all_characters_are<is_numeric>},

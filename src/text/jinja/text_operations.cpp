@@ -195,7 +195,7 @@ std::vector<MarkedText> split_words(const MarkedText& text, std::int64_t count) 
   while (at < bytes.size()) {
     const std::size_t begin = at;
     if (count-- == 0) {
-      pieces.push_back(stripped(text.slice(begin, bytes.size()), Side::right, std::nullopt));
+      pieces.push_back(text.slice(begin, bytes.size()));
       break;
     }
     skip(false);
@@ -217,7 +217,7 @@ std::vector<MarkedText> split_last_words(const MarkedText& text, std::int64_t co
   while (end > 0) {
     const std::size_t last = characters[end - 1].end();
     if (count-- == 0) {
-      pieces.push_back(stripped(text.slice(0, last), Side::left, std::nullopt));
+      pieces.push_back(text.slice(0, last));
       break;
     }
     skip(false);

@@ -1,6 +1,6 @@
 // What filters and methods do to texts. Every character of a result keeps the mark of the character it was made from;
 // what an operation adds (padding, escapes) keeps the mark of what it was taken from, or is input.
-// Tested by tests/text/jinja/test_text_operations.cpp.
+// Tested by tests/text/jinja/test_marks.cpp.
 #pragma once
 
 #include <cstddef>

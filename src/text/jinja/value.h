@@ -24,6 +24,7 @@ namespace plm::jinja {
 class Dictionary;
 class Object;
 class Value;
+class Failure;
 struct Sequence;
 
 using TextPointer = std::shared_ptr<const MarkedText>;
@@ -98,8 +99,10 @@ struct Sequence {
   Kind kind = Kind::list;
   std::vector<Value> items;
   std::size_t depth = 1;
-  std::string spelled;       ///< of a range: "range(0, 3)"
-  std::string group_fields;  ///< "grouper,list" for what the filter groupby yields: names of the items
+  std::string spelled;    ///< of a range: "range(0, 3)"
+  bool is_group = false;  ///< what the filter groupby yields: its items are also called grouper and list
+  /// What a generator came upon behind its items; who takes more than them is told.
+  std::shared_ptr<const Failure> failure;
 
   /// Whether the items have numbers (list, tuple, range).
   [[nodiscard]] bool is_indexed() const { return kind == Kind::list || kind == Kind::tuple || kind == Kind::range; }
