@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "kernels/cpu/block_copy.h"
 
 namespace plm {
 namespace {
@@ -144,18 +145,24 @@ const PanelType* find_panel_type(const StorageType& type) {
 
 void pack_panels(const PanelType& type, const WeightSource& source, Share panels, std::byte* first_panel) {
   const PanelForm& form = type.form;
+  if (!form.is_plain()) {
+    const auto pack = find_block_words(type.kind) != nullptr ? copy_blocks : pack_panels_by_parts;
+    return pack(type, source, panels, first_panel);
+  }
   const std::size_t row_bytes = source.type->row_bytes(source.inputs);
   const std::size_t bytes = panel_bytes(form, part_count(source.inputs));
-  if (form.is_plain()) {
-    for (std::size_t o = panels.begin * kPanelOutputs; o < std::min(panels.end * kPanelOutputs, source.outputs); ++o) {
-      const std::byte* row = source.bytes.data() + o * row_bytes;
-      std::byte* panel = first_panel + o / kPanelOutputs * bytes;
-      if (form.bits == 32) put_plain_row<4>(row, source.inputs, panel + o % kPanelOutputs * 4);
-      if (form.bits == 16) put_plain_row<2>(row, source.inputs, panel + o % kPanelOutputs * 2);
-    }
-    return;
+  for (std::size_t o = panels.begin * kPanelOutputs; o < std::min(panels.end * kPanelOutputs, source.outputs); ++o) {
+    const std::byte* row = source.bytes.data() + o * row_bytes;
+    std::byte* panel = first_panel + o / kPanelOutputs * bytes;
+    if (form.bits == 32) put_plain_row<4>(row, source.inputs, panel + o % kPanelOutputs * 4);
+    if (form.bits == 16) put_plain_row<2>(row, source.inputs, panel + o % kPanelOutputs * 2);
   }
-  QuantPacker packer(form, source);
+}
+
+void pack_panels_by_parts(const PanelType& type, const WeightSource& source, Share panels, std::byte* first_panel) {
+  const std::size_t row_bytes = source.type->row_bytes(source.inputs);
+  const std::size_t bytes = panel_bytes(type.form, part_count(source.inputs));
+  QuantPacker packer(type.form, source);
   for (std::size_t o = panels.begin * kPanelOutputs; o < std::min(panels.end * kPanelOutputs, source.outputs); ++o) {
     packer.put_row(source.bytes.data() + o * row_bytes, o % kPanelOutputs, first_panel + o / kPanelOutputs * bytes);
   }

@@ -169,12 +169,63 @@ void store_rows(const StoreKvWork& work, Share rows) {
   }
 }
 
+/// Rounded to whole numbers, halves away from zero.
+HWY_INLINE Floatv round_away(Floatv x) {
+  const FloatTag d;
+  const Floatv whole = hn::Trunc(x);
+  const auto is_far = hn::Ge(hn::Abs(hn::Sub(x, whole)), hn::Set(d, 0.5F));
+  return hn::Add(whole, hn::IfThenElseZero(is_far, hn::CopySign(hn::Set(d, 1.0F), x)));
+}
+
+/// Levels of kScaledDims numbers, and their scale as float16 bits: those of q8_0 (tensor/quant/quant_q8_0.cpp).
+HWY_INLINE std::uint16_t round_scaled(const float* numbers, std::int8_t* levels) {
+  const FloatTag d;
+  Floatv largest = hn::Zero(d);
+  for (std::size_t i = 0; i < kScaledDims; i += kLanes) {
+    const Floatv magnitude = hn::Abs(load(numbers + i));
+    largest = hn::IfThenElse(hn::Gt(magnitude, largest), magnitude, largest);  // passes over NaN
+  }
+  const float scale = hn::GetLane(hn::MaxOfLanes(d, largest)) / 127;
+  const std::uint16_t bits = f16_from_float(scale);
+  const Floatv inverse = hn::Set(d, float_from_f16(bits) != 0 ? 1 / scale : 0);
+  const Floatv low = hn::Set(d, -127.0F), high = hn::Set(d, 127.0F);
+  for (std::size_t i = 0; i < kScaledDims; i += kLanes) {
+    Floatv level = round_away(hn::Mul(load(numbers + i), inverse));
+    level = hn::IfThenElse(hn::Gt(level, low), level, low);  // also for NaN
+    level = hn::IfThenElse(hn::Lt(level, high), level, high);
+    const hn::Rebind<std::int8_t, FloatTag> bytes;
+    hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(Int32Tag(), level)), bytes, levels + i);
+  }
+  return bits;
+}
+
+void store_scaled_rows(const StoreKvWork& work, Share rows) {
+  const std::size_t head_dim = work.place.head_dim;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    const RowSight& row = work.table.rows[r];
+    const KvPage page = kv_page(work.table, row.sequence, row.slot / kPageCells, work.place);
+    const std::size_t cell = row.slot % kPageCells;
+    for (std::size_t at = 0; at < work.keys.columns; at += kScaledDims) {
+      const std::size_t head = at / head_dim, dim = at % head_dim;
+      HWY_ALIGN std::int8_t levels[kScaledDims];
+      std::uint16_t scale = round_scaled(work.keys.row(r) + at, levels);
+      std::memcpy(page.key_scales(head, dim) + cell * kScaleBytes, &scale, kScaleBytes);
+      std::byte* to = page.keys(head, dim) + cell;
+      for (std::size_t i = 0; i < kScaledDims; ++i) to[i * kPageCells] = static_cast<std::byte>(levels[i]);
+      scale = round_scaled(work.values.row(r) + at, levels);
+      std::memcpy(page.value_scales(head, dim) + cell * kScaleBytes, &scale, kScaleBytes);
+      std::memcpy(page.values(head, cell) + dim, levels, kScaledDims);
+    }
+  }
+}
+
 }  // namespace
 
 void store_kv(const StoreKvWork& work, Share rows) {
   if (work.place.type == &quant_f32) return store_rows<F32Numbers>(work, rows);
   if (work.place.type == &quant_f16) return store_rows<F16Numbers>(work, rows);
   if (work.place.type == &quant_bf16) return store_rows<Bf16Numbers>(work, rows);
+  if (work.place.type == &quant_q8_0) return store_scaled_rows(work, rows);
   reference::store_kv(work, rows);
 }
 

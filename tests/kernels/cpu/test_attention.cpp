@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/page_sight.h"
 #include "kernels/every_device.h"
@@ -150,6 +151,35 @@ TEST(Attention, HeadsOfAnySize) {
                              .rows = causal_rows({5, 300}),
                              .own_bits = {}});
   }
+}
+
+// Every byte of the page, where rounding is hard: halves, scales too small for float16, and what is no number.
+TEST(Attention, ScaledKeysAndValuesAreStoredAlikeEverywhere) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const KvPlace place{.offset = 32, .type = &quant_q8_0, .kv_heads = 2, .head_dim = 96};
+  const std::size_t columns = place.kv_heads * place.head_dim;
+  std::vector<float> keys = random_floats(6 * columns, 1), values = random_floats(6 * columns, 2);
+  for (std::size_t i = 0; i < 32; ++i) {
+    keys[i] = i == 0 ? 127.0F : static_cast<float>(i) - 15.5F;         // a scale of 1, and all halves
+    keys[32 + i] = i == 0 ? -254.0F : 2 * std::nextafter(0.5F, 0.0F);  // just below a half
+    keys[64 + i] = 1e-30F * static_cast<float>(i);                     // the scale becomes 0
+    keys[96 + i] = 1e-6F * static_cast<float>(i);                      // a float16 scale without full precision
+    keys[128 + i] = 0;
+    keys[160 + i] = i == 5 ? std::nanf("") : i == 9 ? -kInfinity : static_cast<float>(i);
+    values[i] = i % 3 == 0 ? std::nanf("") : -static_cast<float>(i);
+    values[32 + i] = 1e38F * static_cast<float>(i % 4);
+  }
+  expect_same_everywhere([&](Device& device) {
+    const Pages pages(device, place, 256);
+    std::vector<RowSight> rows;
+    for (const std::uint32_t slot : {0U, 1U, 2U, 100U, 254U, 255U}) rows.push_back({.slot = slot});
+    const Matrix key_rows = make_matrix(device, 6, columns, keys), value_rows = make_matrix(device, 6, columns, values);
+    device.store_kv(key_rows.view, value_rows.view, {rows, pages.sequences, {}}, place);
+    const std::vector<float> words = read(device, dense_view(*pages.pointers[0], 1, pages.pointers[0]->size() / 4));
+    std::vector<float> bytes;
+    for (const std::byte byte : std::as_bytes(std::span(words))) bytes.push_back(static_cast<float>(byte));
+    return bytes;
+  });
 }
 
 TEST(Attention, ScaledHeadsOfAnySize) {

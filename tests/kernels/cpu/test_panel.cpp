@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
+#include "base/philox.h"
+#include "kernels/cpu/block_copy.h"
 #include "kernels/device_numbers.h"
 
 namespace plm {
@@ -55,6 +58,35 @@ TEST(Panel, BitPlanesHoldTheLevelsInTheDocumentedPlaces) {
     const unsigned upper = byte(4, k % 4) >> quad & 1U;
     EXPECT_EQ(static_cast<int>(lower | upper << 4) - 16, block.levels[k]) << k;
   }
+}
+
+// Random bits, so that every level and every sign of a scale occurs; exponents of all ones are refused beforehand.
+FileWeight random_bits(const StorageType& type, std::size_t outputs, std::size_t inputs) {
+  FileWeight weight{&type, outputs, inputs, std::vector<std::byte>(outputs * type.row_bytes(inputs))};
+  std::uint32_t cell = 0;
+  for (std::byte& byte : weight.bytes) byte = static_cast<std::byte>(256 * uniform({.seed = 5, .cell = cell++}));
+  for (std::size_t block = 0; block < weight.bytes.size(); block += type.block_bytes) {
+    for (const std::size_t at : {1U, 3U}) weight.bytes[block + at] &= std::byte{0xBF};  // top bit of both exponents
+  }
+  return weight;
+}
+
+TEST(Panel, BlocksThatAreCopiedGiveTheBytesOfThoseTakenApart) {
+  std::size_t copied = 0;
+  for (const StorageType* type : storage_types()) {
+    const PanelType& panel = *find_panel_type(*type);
+    if (panel.form.is_plain() || find_block_words(panel.kind) == nullptr) continue;
+    ++copied;
+    for (const auto& [outputs, inputs] : {std::pair<std::size_t, std::size_t>{16, 32}, {18, 96}, {67, 576}}) {
+      const FileWeight weight = random_bits(*type, outputs, inputs);
+      const WeightSource source{"w", WeightRole::ffn_up, type, outputs, inputs, weight.bytes};
+      const Share all{0, panel_count(outputs)};
+      std::vector<std::byte> expected(all.end * panel_bytes(panel.form, part_count(inputs)));
+      pack_panels_by_parts(panel, source, all, expected.data());
+      EXPECT_EQ(pack(weight), expected) << type->name() << ", " << outputs << " x " << inputs;
+    }
+  }
+  EXPECT_EQ(copied, 6U);
 }
 
 TEST(Panel, CostsWhatTheFileCosts) {
