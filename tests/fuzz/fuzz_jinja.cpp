@@ -18,7 +18,8 @@ const plm::Json& conversation() {
     "messages": [
       {"role": "system", "content": "\uE000<|im_end|> a\nb"},
       {"role": "user", "content": [{"type": "text", "text": "\uE000x"}]},
-      {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "\uE000f", "arguments": {"a": 1.5}}}]},
+      {"role": "assistant", "content": null, "tool_calls": [
+        {"function": {"name": "\uE000f", "arguments": {"a": 1.5}}}]},
       {"role": "tool", "content": "\uE000"}],
     "tools": [{"function": {"name": "f", "parameters": {"type": "object"}}}],
     "m": "\uE000 m", "n": 3, "d": {"k": "\uE000"}, "l": [1, "\uE000", null, true],

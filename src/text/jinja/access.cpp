@@ -9,6 +9,7 @@
 #include "text/jinja/callables.h"
 #include "text/jinja/characters.h"
 #include "text/jinja/failure.h"
+#include "text/jinja/operators.h"
 
 namespace plm::jinja {
 namespace {
@@ -37,7 +38,7 @@ std::optional<Value> own_item(Rendering& rendering, const Value& value, const Va
   if (const Dictionary* dictionary = value.dictionary()) {
     const bool is_hashable =
         key.dictionary() == nullptr && (key.sequence() == nullptr || key.sequence()->kind == Sequence::Kind::tuple);
-    const Value* found = is_hashable ? dictionary->find(key) : nullptr;
+    const Value* found = is_hashable ? find_item(rendering, *dictionary, key) : nullptr;
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
   const auto wanted = key.integer();

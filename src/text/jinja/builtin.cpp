@@ -79,6 +79,7 @@ const MarkedText& Call::text(std::size_t place) const {
 }
 
 Value apply(const Builtin& builtin, Rendering& rendering, const Value& subject, Arguments arguments) {
+  const Deeper deeper(rendering);
   Call call(rendering, builtin.name, subject);
   call.bind(builtin.parameters, std::move(arguments));
   return builtin.run(call);

@@ -64,7 +64,7 @@ void Macro::bind_parameters(Rendering& rendering, Scope& scope, Arguments& argum
     const std::string& name = syntax_.parameters[i].name;
     if (i < given) {
       scope.names[name] = std::move(arguments.positional[i]);
-    } else if (auto named = take(arguments, name)) {
+    } else if (rendering.spend_steps(arguments.keywords.size()); auto named = take(arguments, name)) {
       scope.names[name] = *std::move(named);
     }
   }

@@ -1,4 +1,4 @@
-// Expressions of the template language. Declared in parser.h, tested by tests/text/jinja/test_template.cpp.
+// Expressions of the template language. Declared in parser.h. Tested by tests/text/jinja/test_template.cpp.
 #include <array>
 #include <memory>
 #include <utility>

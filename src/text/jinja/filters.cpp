@@ -4,7 +4,7 @@
 
 #include "text/jinja/access.h"
 #include "text/jinja/characters.h"
-#include "text/jinja/failure.h"
+#include "text/jinja/rendering.h"
 
 namespace plm::jinja {
 namespace {
@@ -39,6 +39,7 @@ Value attribute_path(Rendering& rendering, Value value, const Value& path, const
     return value;
   }
   std::string_view rest = text->text();
+  rendering.spend_text(rest.size());
   while (true) {
     const std::size_t dot = std::min(rest.find('.'), rest.size());
     step(key_of(rest.substr(0, dot)));

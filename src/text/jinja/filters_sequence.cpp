@@ -1,4 +1,4 @@
-// Filters over collections. Declared in filters.h, tested by tests/text/jinja/test_conformance.cpp.
+// Filters over collections. Declared in filters.h. Tested by tests/text/jinja/test_conformance.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -56,7 +56,10 @@ Value comparison_key(Call& call, const Value& item, const Value* path, bool is_c
 Value first(Call& call) {
   if (Sequence* sequence = call.subject.sequence(); sequence != nullptr && !sequence->items.empty()) {
     Value item = sequence->items.front();
-    if (sequence->kind == Sequence::Kind::generator) sequence->items.erase(sequence->items.begin());
+    if (sequence->kind == Sequence::Kind::generator) {
+      call.rendering.spend_steps(sequence->items.size());
+      sequence->items.erase(sequence->items.begin());
+    }
     return item;
   }
   std::vector<Value> all = items(call);
@@ -115,9 +118,7 @@ Value reverse(Call& call) {
 
 // Sorted by key, equal ones in their order; the reverse of it keeps that order as well.
 std::vector<Value> sorted(Call& call, const std::vector<Value>& values, const std::vector<Value>& keys, bool descends) {
-  std::vector<std::size_t> order(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  const auto order = stable_order(values.size(), [&](std::size_t a, std::size_t b) {
     return descends ? is_less(call.rendering, keys[b], keys[a]) : is_less(call.rendering, keys[a], keys[b]);
   });
   std::vector<Value> result;
@@ -132,6 +133,7 @@ Value sort_key(Call& call, const Value& item, const Value* path, bool is_case_se
     return comparison_key(call, item, path, is_case_sensitive);
   }
   std::vector<Value> parts;
+  call.rendering.spend_text(path->text()->size());
   for (MarkedText& part : split(*path->text(), ",", -1)) {
     const Value part_path(std::move(part));
     parts.push_back(comparison_key(call, item, &part_path, is_case_sensitive));

@@ -1,4 +1,4 @@
-// Filters that make texts of texts. Declared in filters.h, tested by tests/text/jinja/test_conformance.cpp.
+// Filters that make texts of texts. Declared in filters.h. Tested by tests/text/jinja/test_conformance.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -94,6 +94,7 @@ Value indent(Call& call) {
 
 Value truncate(Call& call) {
   const MarkedText& text = self_text(call);
+  call.rendering.spend_text(text.size());
   const MarkedText end = call.given(2) != nullptr ? call.text(2) : MarkedText("...", Origin::input);
   const std::int64_t length = call.integer(0, 255);
   const std::int64_t leeway = call.given_some(3) == nullptr ? 5 : call.integer(3);
@@ -109,62 +110,62 @@ Value truncate(Call& call) {
   return call.rendering.made(std::move(cut));
 }
 
-// The pieces that textwrap breaks a line into: runs of whitespace, and words, which also break behind a hyphen between
-// letters.
-std::vector<MarkedText> wrap_pieces(const MarkedText& line, bool breaks_hyphens) {
-  std::vector<MarkedText> pieces;
-  const std::string& text = line.text();
-  std::size_t begin = 0, letters = 0;
-  bool in_space = false;
-  for (const Character character : Characters(text)) {
+// A piece of a line that textwrap does not break unless it must: a run of whitespace, or a word, which also ends behind
+// a hyphen between letters.
+struct WrapPiece {
+  std::size_t begin, end;  // bytes
+  std::size_t characters;
+  bool is_space;
+};
+
+std::vector<WrapPiece> wrap_pieces(std::string_view line, bool breaks_hyphens) {
+  std::vector<WrapPiece> pieces;
+  std::size_t letters = 0;
+  for (const Character character : Characters(line)) {
     const bool space = is_space(character.code);
-    const bool after_hyphen = breaks_hyphens && character.begin > begin && text[character.begin - 1] == '-' &&
+    const bool after_hyphen = breaks_hyphens && character.begin > 0 && line[character.begin - 1] == '-' &&
                               letters > 1 && is_alphabetic(character.code);
-    if (character.begin > begin && (space != in_space || after_hyphen)) {
-      pieces.push_back(line.slice(begin, character.begin));
-      begin = character.begin;
+    if (pieces.empty() || space != pieces.back().is_space || after_hyphen) {
+      pieces.push_back({character.begin, character.begin, 0, space});
       letters = 0;
     }
-    in_space = space;
     if (is_alphabetic(character.code)) ++letters;
+    pieces.back().end = character.end();
+    ++pieces.back().characters;
   }
-  if (begin < text.size()) pieces.push_back(line.slice(begin, text.size()));
   return pieces;
 }
 
-bool is_blank(const MarkedText& text) { return stripped(text, Side::both, std::nullopt).empty(); }
-
 // Lines of at most `width` characters made of one line, as textwrap.wrap does.
 std::vector<MarkedText> wrapped(const MarkedText& line, std::size_t width, bool breaks_words, bool breaks_hyphens) {
-  std::vector<MarkedText> pieces = wrap_pieces(line, breaks_hyphens);
+  std::vector<WrapPiece> pieces = wrap_pieces(line.text(), breaks_hyphens);
   std::reverse(pieces.begin(), pieces.end());
   std::vector<MarkedText> lines;
   while (!pieces.empty()) {
-    if (!lines.empty() && is_blank(pieces.back())) pieces.pop_back();
-    std::vector<MarkedText> chosen;
+    if (!lines.empty() && pieces.back().is_space) pieces.pop_back();
+    std::vector<WrapPiece> chosen;
     std::size_t length = 0;
-    while (!pieces.empty()) {
-      const std::size_t size = count_characters(pieces.back().text());
-      if (length + size > width) break;
-      length += size;
-      chosen.push_back(std::move(pieces.back()));
+    while (!pieces.empty() && length + pieces.back().characters <= width) {
+      length += pieces.back().characters;
+      chosen.push_back(pieces.back());
       pieces.pop_back();
     }
-    if (!pieces.empty() && count_characters(pieces.back().text()) > width) {
-      MarkedText& long_piece = pieces.back();
+    if (!pieces.empty() && pieces.back().characters > width) {
+      WrapPiece& long_piece = pieces.back();
       if (breaks_words) {
-        const std::size_t cut = byte_of_character(long_piece.text(), std::max<std::size_t>(width - length, 1));
-        chosen.push_back(long_piece.slice(0, cut));
-        long_piece = long_piece.slice(cut, long_piece.size());
+        const std::size_t room = width - length;
+        const std::string_view rest = std::string_view(line.text()).substr(long_piece.begin);
+        const std::size_t cut = long_piece.begin + byte_of_character(rest, room);
+        chosen.push_back({long_piece.begin, cut, room, /*is_space=*/room == 0});  // as Python, drops nothing else then
+        long_piece.begin = cut;
+        long_piece.characters -= room;
       } else if (chosen.empty()) {
-        chosen.push_back(std::move(long_piece));
+        chosen.push_back(long_piece);
         pieces.pop_back();
       }
     }
-    if (!chosen.empty() && is_blank(chosen.back())) chosen.pop_back();
-    if (chosen.empty()) continue;
-    MarkedText& whole = lines.emplace_back();
-    for (const MarkedText& piece : chosen) whole.append(piece);
+    if (!chosen.empty() && chosen.back().is_space) chosen.pop_back();
+    if (!chosen.empty()) lines.push_back(line.slice(chosen.front().begin, chosen.back().end));
   }
   return lines;
 }
@@ -173,20 +174,21 @@ Value wordwrap(Call& call) {
   const std::int64_t width = call.integer(0, 79);
   if (width <= 0) refuse("wordwrap needs a width above 0, found {}", width);
   const MarkedText& text = self_text(call);
-  // A long word is cut piece by piece, each time copying the rest.
-  call.rendering.spend_text(text.size() * (1 + text.size() / static_cast<std::size_t>(width)));
+  call.rendering.spend_text(text.size());
   const MarkedText separator = call.given_some(2) != nullptr ? call.text(2) : MarkedText("\n", Origin::input);
+  const bool breaks_words = call.flag(1, true), breaks_hyphens = call.flag(3, true);
   MarkedText result;
-  bool is_first = true;
-  for (const MarkedText& line : split_lines(text, false)) {
-    if (!std::exchange(is_first, false)) result.append(separator);
-    bool is_first_part = true;
-    for (const MarkedText& part :
-         wrapped(line, static_cast<std::size_t>(width), call.flag(1, true), call.flag(3, true))) {
-      if (!std::exchange(is_first_part, false)) result.append(separator);
-      result.append(part);
-    }
+  const auto add = [&](const MarkedText& part, bool is_first) {
     call.rendering.spend_text(separator.size());
+    if (!is_first) result.append(separator);
+    result.append(part);
+  };
+  bool is_first_line = true;
+  for (const MarkedText& line : split_lines(text, false)) {
+    const auto parts = wrapped(line, static_cast<std::size_t>(width), breaks_words, breaks_hyphens);
+    if (parts.empty()) add({}, is_first_line);
+    for (std::size_t i = 0; i < parts.size(); ++i) add(parts[i], is_first_line && i == 0);
+    is_first_line = false;
   }
   return call.rendering.made(std::move(result));
 }

@@ -1,4 +1,4 @@
-// Filters over numbers and values of any kind. Declared in filters.h, tested by tests/text/jinja/test_conformance.cpp.
+// Filters over numbers and values of any kind. Declared in filters.h. Tested by tests/text/jinja/test_conformance.cpp.
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -131,7 +131,7 @@ Value tojson(Call& call) {
 
 Value pprint(Call& call) { return call.rendering.made({representation(call.rendering, call.subject), Origin::input}); }
 
-Value random(Call& /*call*/) { refuse("random is not supported: a conversation must always render the same"); }
+Value no_random(Call& /*call*/) { refuse("random is not supported: a conversation must always render the same"); }
 
 Value filesizeformat(Call& call) {
   constexpr std::array<std::string_view, 8> kUnits = {"k", "M", "G", "T", "P", "E", "Z", "Y"};
@@ -160,7 +160,7 @@ constexpr std::array<Builtin, 11> kFilters = {{
     {"float", "default?", to_real},
     {"int", "default? base?", to_integer},
     {"pprint", "", pprint},
-    {"random", "", random},
+    {"random", "", no_random},
     {"round", "precision? method?", round_filter},
     {"tojson", "ensure_ascii? indent? separators? sort_keys?", tojson},
 }};

@@ -1,4 +1,4 @@
-// The global functions of the template language. Declared in builtin.h, tested by
+// The global functions of the template language. Declared in builtin.h. Tested by
 // tests/text/jinja/test_conformance.cpp.
 #include <array>
 #include <cstdint>
@@ -66,6 +66,7 @@ Value dict(Call& call) {
   auto dictionary = std::make_shared<Dictionary>();
   each_entry(call, [&](const Value& key, const Value& value) {
     call.rendering.spend_steps(1);
+    if (key.text() != nullptr) call.rendering.spend_text(key.text()->size());
     dictionary->set(key, value);
   });
   return Value(DictionaryPointer(std::move(dictionary)));
@@ -77,6 +78,7 @@ Value make_namespace(Call& call) {
   each_entry(call, [&](const Value& key, const Value& value) {
     if (key.text() == nullptr) refuse("the names of a namespace are texts, found a {}", key.type_name());
     call.rendering.spend_steps(1);
+    call.rendering.spend_text(key.text()->size());
     names->attributes[key.text()->text()] = value;
   });
   return Value(ObjectPointer(std::move(names)));

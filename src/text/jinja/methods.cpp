@@ -36,7 +36,7 @@ Value index_of_item(Call& call) {
 Value copy(Call& call) { return call.subject; }
 
 Value get(Call& call) {
-  const Value* found = call.subject.dictionary()->find(call[0]);
+  const Value* found = find_item(call.rendering, *call.subject.dictionary(), call[0]);
   if (found != nullptr) return *found;
   return call.given(1) != nullptr ? call[1] : Value(None{});
 }

@@ -37,7 +37,7 @@ bool is_ordered_sequence(const Value& value) {
 bool is_equal_dictionary(Rendering& rendering, const Dictionary& left, const Dictionary& right) {
   if (left.size() != right.size()) return false;
   return std::all_of(left.entries().begin(), left.entries().end(), [&](const Dictionary::Entry& entry) {
-    const Value* other = right.find(entry.first);
+    const Value* other = find_item(rendering, right, entry.first);
     return other != nullptr && is_equal(rendering, entry.second, *other);
   });
 }
@@ -228,6 +228,12 @@ bool compares(Rendering& rendering, std::string_view sign, const Value& left, co
   return sign == "<=" ? !is_less(rendering, right, left) : !is_less(rendering, left, right);
 }
 
+const Value* find_item(Rendering& rendering, const Dictionary& dictionary, const Value& key) {
+  const std::string spelled = key_spelling(key);
+  rendering.spend_text(spelled.size());
+  return dictionary.find_spelled(spelled);
+}
+
 bool contains(Rendering& rendering, const Value& container, const Value& item) {
   if (const MarkedText* text = container.text()) {
     item.check_defined();
@@ -235,7 +241,7 @@ bool contains(Rendering& rendering, const Value& container, const Value& item) {
     rendering.spend_text(text->size() + item.text()->size());
     return find_text(text->text(), item.text()->text()) != std::string_view::npos;
   }
-  if (const Dictionary* dictionary = container.dictionary()) return dictionary->find(item) != nullptr;
+  if (const Dictionary* dictionary = container.dictionary()) return find_item(rendering, *dictionary, item) != nullptr;
   if (Sequence* sequence = container.sequence()) {
     const bool found = std::any_of(sequence->items.begin(), sequence->items.end(),
                                    [&](const Value& candidate) { return is_equal(rendering, candidate, item); });
@@ -259,6 +265,23 @@ Value arithmetic(Rendering& rendering, std::string_view sign, const Value& left,
   }
   if (sign == "+") return added(rendering, left, right);
   refuse_operands(sign, left, right);
+}
+
+std::vector<std::size_t> stable_order(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& less) {
+  std::vector<std::size_t> order(count), merged(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  const auto place = [](std::vector<std::size_t>& numbers, std::size_t at) {
+    return numbers.begin() + static_cast<std::ptrdiff_t>(at);
+  };
+  for (std::size_t width = 1; width < count; width *= 2) {
+    for (std::size_t begin = 0; begin < count; begin += 2 * width) {
+      const std::size_t middle = std::min(begin + width, count), end = std::min(begin + 2 * width, count);
+      std::merge(place(order, begin), place(order, middle), place(order, middle), place(order, end),
+                 place(merged, begin), less);
+    }
+    order.swap(merged);
+  }
+  return order;
 }
 
 Value negated(const Value& operand) {

@@ -25,7 +25,6 @@ class TemplateParser : public ExpressionParser {
   // Statements up to one of the tags `ends`, whose name is then the current token; `opened` is the tag that wants it.
   Block body(Words ends, std::string_view opened) {
     const Level level(*this);
-    const std::uint32_t begin = current().offset;
     Block block;
     while (current().kind != TokenKind::end) {
       if (current().kind == TokenKind::data) {
@@ -43,8 +42,9 @@ class TemplateParser : public ExpressionParser {
         block.push_back(statement());
       }
     }
-    if (ends.size() > 0)
-      throw SyntaxFailure(begin, fmt::format("the '{}' block that opens before is never closed", opened));
+    if (ends.size() > 0) {
+      throw SyntaxFailure(open_tags_.back(), fmt::format("this '{}' block is never closed", opened));
+    }
     return block;
   }
 
@@ -99,7 +99,11 @@ class TemplateParser : public ExpressionParser {
     const Token& tag = current();
     if (tag.kind != TokenKind::name) fail_unexpected("the name of a tag");
     for (const Row& row : kRows) {
-      if (row.tag == tag.text) return (this->*row.parse)();
+      if (row.tag != tag.text) continue;
+      open_tags_.push_back(tag.offset);
+      std::unique_ptr<Statement> parsed = (this->*row.parse)();
+      open_tags_.pop_back();
+      return parsed;
     }
     for (const std::string_view other : {"include", "import", "from", "extends"}) {
       if (tag.text == other) fail_here(fmt::format("'{}' needs other templates; a chat template is one text", other));
@@ -328,6 +332,7 @@ class TemplateParser : public ExpressionParser {
   }
 
   std::size_t loops_ = 0;  // around the current place, within the macro
+  std::vector<std::uint32_t> open_tags_;
 };
 
 }  // namespace

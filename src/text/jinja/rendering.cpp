@@ -7,23 +7,13 @@
 
 namespace plm::jinja {
 
-// One more expression or block under evaluation for as long as it lives.
-class Deeper {
- public:
-  explicit Deeper(Rendering& rendering) : rendering_(rendering) {
-    if (rendering_.depth_ >= rendering_.limits_.depth) {
-      refuse("more than {} expressions and blocks inside one another; does a macro call itself without end?",
-             rendering_.limits_.depth);
-    }
-    ++rendering_.depth_;
+Deeper::Deeper(Rendering& rendering) : rendering_(rendering) {
+  if (rendering_.depth_ >= rendering_.limits_.depth) {
+    refuse("more than {} expressions and blocks inside one another; does a macro call itself without end?",
+           rendering_.limits_.depth);
   }
-  ~Deeper() { --rendering_.depth_; }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-
- private:
-  Rendering& rendering_;
-};
+  ++rendering_.depth_;
+}
 
 Rendering::Rendering(const Limits& limits, const RenderOptions& options, std::size_t input_bytes)
     : scope(std::make_shared<Scope>(nullptr)),

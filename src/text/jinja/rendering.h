@@ -81,6 +81,18 @@ class Rendering {
   std::vector<ObjectPointer> kept_objects_;
 };
 
+/// One more expression, block or builtin under evaluation for as long as it lives: what bounds the stack.
+class Deeper {
+ public:
+  explicit Deeper(Rendering& rendering);
+  ~Deeper() { --rendering_.depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  Rendering& rendering_;
+};
+
 /// Puts `inner` in place of the rendering's scope for as long as it lives.
 class ScopeGuard {
  public:

@@ -183,8 +183,11 @@ class JsonWriter {
     std::vector<const Dictionary::Entry*> entries;
     for (const auto& entry : dictionary.entries()) entries.push_back(&entry);
     if (style_.sorted) {
-      std::stable_sort(entries.begin(), entries.end(),
-                       [&](const auto* a, const auto* b) { return is_less(rendering_, a->first, b->first); });
+      const std::vector<const Dictionary::Entry*> unsorted = entries;
+      const auto order = stable_order(entries.size(), [&](std::size_t a, std::size_t b) {
+        return is_less(rendering_, unsorted[a]->first, unsorted[b]->first);
+      });
+      for (std::size_t i = 0; i < order.size(); ++i) entries[i] = unsorted[order[i]];
     }
     text_.push_back('{');
     ++level_;
@@ -209,7 +212,10 @@ class JsonWriter {
 }  // namespace
 
 MarkedText printed(Rendering& rendering, const Value& value) {
-  if (const MarkedText* text = value.text()) return *text;
+  if (const MarkedText* text = value.text()) {
+    rendering.spend_text(text->size());
+    return *text;
+  }
   if (value.is_undefined()) return {};
   return {representation(rendering, value), Origin::input};
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "text/jinja/characters.h"
 #include "text/jinja/failure.h"

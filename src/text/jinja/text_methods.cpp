@@ -1,4 +1,4 @@
-// The methods of a str. Declared as a table in methods.h, tested by tests/text/jinja/test_conformance.cpp.
+// The methods of a str. Declared as a table in methods.h. Tested by tests/text/jinja/test_conformance.cpp.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -28,6 +28,7 @@ template <Side side>
 Value strip(Call& call) {
   std::optional<std::string_view> characters;
   if (call.given_some(0) != nullptr) characters = call.text(0).text();
+  call.rendering.spend_text(self(call).size());
   return call.rendering.made(stripped(self(call), side, characters));
 }
 
@@ -57,9 +58,9 @@ struct Window {
 
 Window window(Call& call, std::size_t from_place, std::size_t to_place) {
   const std::string& text = self(call).text();
-  call.rendering.spend_text(text.size());
   const bool is_whole = call.given_some(from_place) == nullptr && call.given_some(to_place) == nullptr;
   if (is_whole) return {0, text.size(), 0, true};
+  call.rendering.spend_text(text.size());
   const auto length = static_cast<std::int64_t>(count_characters(text));
   const auto bound = [&](std::size_t place, std::int64_t fallback) {
     const std::int64_t given = call.given_some(place) == nullptr ? fallback : call.integer(place);
@@ -94,6 +95,7 @@ Value starts_or_ends(Call& call) {
 std::int64_t place_of(Call& call, bool from_end) {
   const Window part = window(call, 1, 2);
   if (!part.is_valid) return -1;
+  call.rendering.spend_text(2 * self(call).size() + call.text(0).size());
   const std::string_view text = std::string_view(self(call).text()).substr(part.begin, part.end - part.begin);
   const std::string& wanted = call.text(0).text();
   const std::size_t found = from_end ? find_last_text(text, wanted) : find_text(text, wanted);
@@ -115,6 +117,7 @@ Value index_of_text(Call& call) {
 
 Value count_of_text(Call& call) {
   const Window part = window(call, 1, 2);
+  call.rendering.spend_text(self(call).size() + call.text(0).size());
   if (!part.is_valid) return Value(std::int64_t{0});
   const std::string_view text = std::string_view(self(call).text()).substr(part.begin, part.end - part.begin);
   const std::string& wanted = call.text(0).text();

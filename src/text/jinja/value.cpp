@@ -8,6 +8,11 @@
 #include "text/seeded_hash.h"
 
 namespace plm::jinja {
+namespace {
+
+constexpr std::size_t kMostTupleKey = 1U << 16;  // bytes spelled; a tuple may hold another many times over
+
+}  // namespace
 
 Value Value::undefined(std::string reason) {
   Value value;
@@ -132,6 +137,7 @@ std::string key_spelling(const Value& key) {
     for (const Value& item : items->items) {
       const std::string part = key_spelling(item);
       spelled += fmt::format("{}:{}", part.size(), part);
+      if (spelled.size() > kMostTupleKey) refuse("a tuple is too long to be the key of a dictionary");
     }
     return spelled;
   }

@@ -124,6 +124,8 @@ class Dictionary {
   void set(Value key, Value value);
   [[nodiscard]] const Value* find(const Value& key) const;
   [[nodiscard]] const Value* find(std::string_view key) const;
+  /// `spelled`: of the key, by key_spelling.
+  [[nodiscard]] const Value* find_spelled(const std::string& spelled) const;
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::size_t depth() const { return depth_; }
@@ -132,7 +134,6 @@ class Dictionary {
   struct Hash {
     std::size_t operator()(std::string_view text) const;
   };
-  [[nodiscard]] const Value* find_spelled(const std::string& spelled) const;
 
   std::vector<Entry> entries_;
   std::unordered_map<std::string, std::size_t, Hash> index_;

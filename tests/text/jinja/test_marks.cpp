@@ -60,7 +60,7 @@ TEST(JinjaMarks, EveryOperationKeepsInputInput) {
       "m|trim",
       "m|truncate(6)",
       "m|truncate(6, true)",
-      "'abcdefghijklmn'|truncate(12, true, m, 0)",
+      "'abcdefghijklmn'|truncate(12, true, m[:3], 0)",
       "m|upper",
       "m|wordwrap(5)",
       "'a b'|wordwrap(1, true, m)",

@@ -1,4 +1,4 @@
-// The tests of the template language: what stands behind `is`. Declared in builtin.h, tested by
+// The tests of the template language: what stands behind `is`. Declared in builtin.h. Tested by
 // tests/text/jinja/test_conformance.cpp.
 #include <array>
 #include <cstdint>
@@ -55,7 +55,10 @@ Value divisibleby(Call& call) {
 }
 
 Value in(Call& call) { return Value(contains(call.rendering, call[0], call.subject)); }
-Value sameas(Call& call) { return Value(call.subject.is_same(call[0])); }
+Value sameas(Call& call) {
+  if (call.subject.text() != nullptr) call.rendering.spend_text(call.subject.text()->size());
+  return Value(call.subject.is_same(call[0]));
+}
 
 template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
 Value cased(Call& call) {
