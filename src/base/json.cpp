@@ -22,6 +22,7 @@ class KeyGuard {
       complaint_ = fmt::format("key \"{}\" given twice in one object", printable(parsed.get<std::string>(), 80));
       return false;
     }
+    if (event == Json::parse_event_t::key) last_key_ = parsed.get<std::string>();
     if (event == Json::parse_event_t::key && open_keys_.back().size() > limit_) {
       complaint_ = fmt::format("an object with more than {} keys", limit_);
       return false;
@@ -30,11 +31,16 @@ class KeyGuard {
   }
 
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  /// Where the parser is, for messages: " at key "x"", or nothing before the first key.
+  [[nodiscard]] std::string place() const {
+    return last_key_.empty() ? "" : fmt::format(" at key \"{}\"", printable(last_key_, 80));
+  }
 
  private:
   std::size_t limit_;
   std::vector<std::unordered_set<std::string>> open_keys_;
   std::string complaint_;
+  std::string last_key_;
 };
 
 // nlohmann recurses while destroying, so the depth is bounded by counting brackets before anything is built.
@@ -75,7 +81,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   } catch (const Json::exception& failure) {
     const std::string reason = failure.what();
     const std::size_t code_end = reason.find("] ");  // "[json.exception.parse_error.101] "
-    return fail(ErrorKind::bad_input, "{}: not valid JSON: {}", name,
+    return fail(ErrorKind::bad_input, "{}: not valid JSON{}: {}", name, guard.place(),
                 printable(code_end == std::string::npos ? reason : reason.substr(code_end + 2)));
   }
 }

@@ -11,7 +11,8 @@
 
 namespace plm {
 
-inline constexpr Argument kModelArgument = {"MODEL", "path of a GGUF file, or the name of a fetched model"};
+inline constexpr Argument kModelArgument = {
+    "MODEL", "path of a GGUF file or a Hugging Face folder, or the name of a fetched model"};
 
 /// llama.cpp's way to name the model. The parser puts its value in front of the words.
 inline constexpr Parameter kModelFlag = {

@@ -1,8 +1,9 @@
 #include "engine/engine.h"
 
-#include "base/system_memory.h"
-
 #include <algorithm>
+
+#include "base/system_memory.h"
+#include "model/checkpoint.h"
 
 namespace plm {
 
@@ -25,7 +26,7 @@ namespace {
 
 std::uint64_t tensor_bytes(const GgufFile& file) {
   std::uint64_t sum = 0;
-  for (const TensorEntry& tensor : file.tensors()) sum += tensor.bytes.size();
+  for (const TensorEntry& tensor : file.tensors()) sum += tensor.byte_count();
   return sum;
 }
 
@@ -42,7 +43,7 @@ Result<void> check_room(const std::string& path, std::string_view what, std::uin
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::unique_ptr<Device> device,
                                              const EngineOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
-  PLM_TRY_ASSIGN(engine->file_, GgufFile::open(path));
+  PLM_TRY_ASSIGN(engine->file_, open_checkpoint(path));
   // The header is checked whole before the first weight is touched: a bad file costs nothing.
   PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
   PLM_TRY(find_architecture(model_file));

@@ -28,7 +28,7 @@ constexpr Signature kSignatures[] = {
     {"PK\x03\x04", kZip},
     {"\x80\x02", "a Python pickle, maybe a PyTorch checkpoint; convert the model to GGUF"},
     {"\x1f\x8b", "gzip data; unpack it first"},
-    {"{", "JSON text; name the model file"},
+    {"{", "JSON text; name the model file, or the folder of a Hugging Face model"},
 };
 
 // A header length and then its JSON.
@@ -46,7 +46,7 @@ std::optional<std::string_view> foreign_file_kind(std::span<const std::byte> byt
   for (const Signature& signature : kSignatures) {
     if (text.starts_with(signature.start)) return signature.kind;
   }
-  if (is_safetensors(text)) return "a safetensors file; convert the model to GGUF";
+  if (is_safetensors(text)) return "a safetensors file; name the folder that holds it and its config.json";
   return std::nullopt;
 }
 

@@ -57,6 +57,40 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::parse(std::span<const std::byt
   return file;
 }
 
+Result<std::shared_ptr<const GgufFile>> GgufFile::assemble(GgufParts parts, const GgufLimits& limits) {
+  GgufWarnings warnings;
+  auto header = parse_gguf_header(parts.header, limits, warnings);
+  if (!header) return tl::unexpected(header.error().within(parts.name));
+  PLM_CHECK(header->tensors.size() == parts.tensors.size());
+  std::shared_ptr<GgufFile> file(new GgufFile());
+  file->owned_header_ = std::move(parts.header);  // what the entries refer to stays where it is
+  file->metadata_ = std::move(header->metadata);
+  file->metadata_index_ = std::move(header->metadata_index);
+  file->tensors_ = std::move(header->tensors);
+  for (std::size_t i = 0; i < parts.tensors.size(); ++i) {
+    GgufParts::Tensor& source = parts.tensors[i];
+    TensorEntry& tensor = file->tensors_[i];
+    PLM_CHECK(source.make != nullptr || source.bytes.size() == tensor.byte_count());
+    tensor.bytes = source.bytes;
+    tensor.make = std::move(source.make);
+    tensor.part = tensor.make != nullptr ? 0 : static_cast<std::uint32_t>(source.file) + 1;
+  }
+  file->parts_.push_back({.name = std::move(parts.name),
+                          .file = nullptr,
+                          .bytes = file->owned_header_,
+                          .header = std::span<const std::byte>(file->owned_header_).first(header->size),
+                          .version = header->version,
+                          .alignment = header->alignment});
+  for (std::shared_ptr<const MappedFile>& map : parts.files) {
+    GgufPart part{.name = map->path(), .file = nullptr, .bytes = map->bytes(), .header = {}};
+    part.file = std::move(map);
+    file->parts_.push_back(std::move(part));
+  }
+  file->warnings_ = std::move(parts.warnings);
+  PLM_TRY(file->finish(limits));
+  return file;
+}
+
 // One file, with neither its index of tensors nor the other parts.
 Result<std::shared_ptr<GgufFile>> GgufFile::load(std::span<const std::byte> bytes, std::string name,
                                                  const GgufLimits& limits) {
@@ -149,6 +183,15 @@ Result<void> GgufFile::finish(const GgufLimits& limits) {
     }
   }
   return {};
+}
+
+Result<TensorBytes> GgufFile::read(const TensorEntry& tensor) const {
+  if (tensor.make == nullptr) return TensorBytes{tensor.bytes, nullptr};
+  auto buffer = AlignedBuffer::allocate(tensor.byte_count());
+  if (!buffer) return tl::unexpected(buffer.error().within(fmt::format("{}: tensor {}", path(), tensor.name)));
+  const auto owner = std::make_shared<const AlignedBuffer>(*std::move(buffer));
+  (*tensor.make)({owner->data(), owner->size()});
+  return TensorBytes{owner->bytes(), owner};
 }
 
 void GgufFile::release(const TensorEntry& tensor) const {

@@ -1,4 +1,5 @@
-// GGUF model files, versions 2 and 3: metadata and named tensors as views into the mapped file, split files joined.
+// GGUF model files, versions 2 and 3: metadata and named tensors as views into the mapped file, split files joined; and
+// the same put together from parts, which is how other layouts of a checkpoint (a Hugging Face folder) become one.
 //
 // Everything is checked before it is used: after `open` every key, value, name, type, shape and byte range is sound, so
 // callers check meaning only. No allocation is larger than the file justifies. Immutable, therefore safe to share
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "format/ggml_type.h"
@@ -40,16 +43,27 @@ struct MetaEntry {
   MetaValue value;
 };
 
+/// Makes the bytes of a tensor that does not lie in its file as it is wanted. `out` has exactly the tensor's size.
+using TensorMaker = std::function<void(std::span<std::byte> out)>;
+
 struct TensorEntry {
   std::string_view name;
   const GgmlType* type = nullptr;                 ///< never null
   std::array<std::uint64_t, 4> dims{1, 1, 1, 1};  ///< dims[0] varies fastest (the row length), as in the file
   std::uint32_t rank = 0;                         ///< 1..4
   std::uint32_t part = 0;                         ///< index into GgufFile::parts()
-  std::span<const std::byte> bytes;               ///< in the map; aligned to the file's alignment within the file
+  std::span<const std::byte> bytes;               ///< in the map, aligned as the file says; empty where `make` is set
+  std::shared_ptr<const TensorMaker> make;        ///< null for all tensors of a GGUF file; see GgufFile::read
 
   [[nodiscard]] std::span<const std::uint64_t> shape() const { return {dims.data(), rank}; }
   [[nodiscard]] std::uint64_t element_count() const { return dims[0] * dims[1] * dims[2] * dims[3]; }
+  [[nodiscard]] std::uint64_t byte_count() const { return *storage_bytes(*type, element_count()); }
+};
+
+/// The bytes of one tensor: a view of the map, or memory of their own.
+struct TensorBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const AlignedBuffer> owner;  ///< keeps `bytes` alive; null where they are in the map
 };
 
 /// One file of a (possibly split) model.
@@ -62,6 +76,20 @@ struct GgufPart {
   std::uint64_t alignment = 0;             ///< bytes
 };
 
+/// What a GgufFile can be put together from. The tensors of `header` are those of `tensors`, in this order.
+struct GgufParts {
+  struct Tensor {
+    std::span<const std::byte> bytes;  ///< in files[file]; empty where `make` is set
+    std::size_t file = 0;
+    std::shared_ptr<const TensorMaker> make;
+  };
+  std::string name;               ///< what errors call the whole
+  std::vector<std::byte> header;  ///< as GgufWriter::header writes it
+  std::vector<Tensor> tensors;
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  std::vector<std::string> warnings;
+};
+
 class GgufFile {
  public:
   /// Maps `path`; a split model is named by its first part, the others are found beside it.
@@ -71,6 +99,9 @@ class GgufFile {
   /// The same for bytes in memory, which must outlive the result. Split files are refused.
   static Result<std::shared_ptr<const GgufFile>> parse(std::span<const std::byte> bytes, std::string name,
                                                        const GgufLimits& limits = {});
+
+  /// A file that is nowhere on disk. Errors as of `open`; that bytes and shapes agree is the caller's promise.
+  static Result<std::shared_ptr<const GgufFile>> assemble(GgufParts parts, const GgufLimits& limits = {});
 
   [[nodiscard]] const std::string& path() const { return parts_.front().name; }
   [[nodiscard]] std::span<const GgufPart> parts() const { return parts_; }
@@ -85,6 +116,9 @@ class GgufFile {
   /// In file order, part after part.
   [[nodiscard]] std::span<const TensorEntry> tensors() const { return tensors_; }
   [[nodiscard]] const TensorEntry* find_tensor(std::string_view name) const;
+
+  /// The tensor's bytes; those that must be made are made now, and nobody keeps them but the caller. Error no_room.
+  [[nodiscard]] Result<TensorBytes> read(const TensorEntry& tensor) const;
 
   /// Gives back the memory behind a tensor's bytes; touched again, they are read from the file again.
   void release(const TensorEntry& tensor) const;
@@ -119,6 +153,7 @@ class GgufFile {
   Result<void> append_part(const std::string& path, std::uint64_t number, const GgufLimits& limits);
   Result<void> finish(const GgufLimits& limits);
 
+  std::vector<std::byte> owned_header_;  // of an assembled file
   std::vector<GgufPart> parts_;
   std::vector<MetaEntry> metadata_;
   std::vector<TensorEntry> tensors_;

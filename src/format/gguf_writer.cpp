@@ -1,15 +1,10 @@
 #include "format/gguf_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "base/checked.h"
+#include "format/gguf_output.h"
 
 namespace plm {
 namespace {
@@ -57,17 +52,6 @@ std::vector<std::byte> encoded(const MetaValue& value) {
   return sink.take();
 }
 
-// Writes all of `bytes` and waits until they are on the disk.
-bool write_fully(int descriptor, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return fsync(descriptor) == 0;
-}
-
 }  // namespace
 
 void GgufWriter::add_u32(std::string_view key, std::uint32_t value) { add(key, number_value(GgufType::u32, value)); }
@@ -106,17 +90,30 @@ void GgufWriter::add(std::string_view key, const MetaValue& value) {
   entry.value = encoded(value);
 }
 
-void GgufWriter::add_tensor(std::string_view name, const GgmlType& type, std::span<const std::uint64_t> dims,
-                            std::span<const std::byte> bytes) {
+void GgufWriter::announce_tensor(std::string_view name, const GgmlType& type, std::span<const std::uint64_t> dims) {
   PLM_CHECK(!name.empty() && name.size() <= 63 && !dims.empty() && dims.size() <= 4);
-  PLM_CHECK(std::ranges::find(tensors_, name, &Tensor::name) == tensors_.end());
   std::uint64_t elements = 1;
   for (const std::uint64_t dim : dims) elements *= dim;
-  PLM_CHECK(elements > 0 && dims[0] % type.block_elements == 0 && storage_bytes(type, elements) == bytes.size());
-  tensors_.push_back({std::string(name), &type, {dims.begin(), dims.end()}, {bytes.begin(), bytes.end()}});
+  const auto size = storage_bytes(type, elements);
+  PLM_CHECK(elements > 0 && dims[0] % type.block_elements == 0 && size);
+  PLM_CHECK(names_.emplace(name).second);
+  tensors_.push_back({std::string(name), &type, {dims.begin(), dims.end()}, *size, {}});
 }
 
-std::vector<std::byte> GgufWriter::bytes() const {
+void GgufWriter::add_tensor(std::string_view name, const GgmlType& type, std::span<const std::uint64_t> dims,
+                            std::span<const std::byte> bytes) {
+  announce_tensor(name, type, dims);
+  PLM_CHECK(bytes.size() == tensors_.back().size);
+  tensors_.back().bytes.assign(bytes.begin(), bytes.end());
+}
+
+std::vector<std::uint64_t> GgufWriter::tensor_sizes() const {
+  std::vector<std::uint64_t> sizes;
+  for (const Tensor& tensor : tensors_) sizes.push_back(tensor.size);
+  return sizes;
+}
+
+std::vector<std::byte> GgufWriter::header() const {
   ByteSink sink;
   sink.append(std::as_bytes(std::span(std::string_view("GGUF"))));
   sink.number<std::uint32_t>(3);
@@ -133,10 +130,17 @@ std::vector<std::byte> GgufWriter::bytes() const {
     for (const std::uint64_t dim : tensor.dims) sink.number(dim);
     sink.number(tensor.type->id);
     sink.number(offset);
-    offset = *checked_round_up(offset + tensor.bytes.size(), alignment_);
+    offset = *checked_round_up(offset + tensor.size, alignment_);
   }
   sink.pad(alignment_);
+  return sink.take();
+}
+
+std::vector<std::byte> GgufWriter::bytes() const {
+  ByteSink sink;
+  sink.append(header());
   for (const Tensor& tensor : tensors_) {
+    PLM_CHECK(tensor.bytes.size() == tensor.size);
     sink.append(tensor.bytes);
     sink.pad(alignment_);
   }
@@ -144,17 +148,9 @@ std::vector<std::byte> GgufWriter::bytes() const {
 }
 
 Result<void> GgufWriter::write(const std::string& path) const {
-  const std::string temporary = fmt::format("{}.{}.partial", path, getpid());
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return fail(ErrorKind::failed, "{}: cannot be created: {}", temporary, std::strerror(errno));
-  int failure = write_fully(descriptor, bytes()) ? 0 : errno;
-  ::close(descriptor);
-  if (failure == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) failure = errno;
-  if (failure == 0) return {};
-  unlink(temporary.c_str());
-  const bool is_full = failure == ENOSPC || failure == EDQUOT || failure == EFBIG;
-  return fail(is_full ? ErrorKind::no_room : ErrorKind::failed, "{}: cannot be written: {}", path,
-              std::strerror(failure));
+  PLM_TRY_ASSIGN(GgufOutput output, GgufOutput::create(path, *this));
+  for (const Tensor& tensor : tensors_) PLM_TRY(output.append(tensor.bytes));
+  return output.finish();
 }
 
 }  // namespace plm

@@ -1,8 +1,8 @@
-// Writes GGUF version 3 files: metadata and tensors are collected in order, then laid out once.
+// Writes GGUF version 3 files: metadata and tensors are collected in order, then laid out once. Tensors too large to
+// collect are only announced here, and GgufOutput takes their bytes as they come.
 //
-// The file appears whole or not at all (a temporary file beside it, then a rename). What it writes, GgufFile reads back
-// equal. Names and values come from our own code or from a reader that checked them, so a bad one is a broken
-// invariant. Tested by tests/format/test_gguf_writer.cpp.
+// What it writes, GgufFile reads back equal. Names and values come from our own code or from a reader that checked
+// them, so a bad one is a broken invariant. Tested by tests/format/test_gguf_writer.cpp.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -38,10 +39,21 @@ class GgufWriter {
   void add_tensor(std::string_view name, const GgmlType& type, std::span<const std::uint64_t> dims,
                   std::span<const std::byte> bytes);
 
+  /// A place in the tensor table, whose bytes are given to a GgufOutput later. All tensors or none are announced.
+  void announce_tensor(std::string_view name, const GgmlType& type, std::span<const std::uint64_t> dims);
+
+  /// Everything before the bytes of the tensors, with the padding behind it.
+  [[nodiscard]] std::vector<std::byte> header() const;
+
+  [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
+  /// Bytes of each tensor, in order, without padding.
+  [[nodiscard]] std::vector<std::uint64_t> tensor_sizes() const;
+
   /// The whole file.
   [[nodiscard]] std::vector<std::byte> bytes() const;
 
   /// Errors: failed (cannot be created), no_room (cannot be written to the end).
+  /// The file appears whole or not at all (see GgufOutput).
   [[nodiscard]] Result<void> write(const std::string& path) const;
 
  private:
@@ -53,12 +65,14 @@ class GgufWriter {
     std::string name;
     const GgmlType* type;
     std::vector<std::uint64_t> dims;
-    std::vector<std::byte> bytes;
+    std::uint64_t size = 0;        // of its bytes
+    std::vector<std::byte> bytes;  // empty when they are only announced
   };
 
   std::uint64_t alignment_ = 32;
   std::vector<Entry> entries_;
   std::vector<Tensor> tensors_;
+  std::unordered_set<std::string> names_;  // of the tensors
 };
 
 }  // namespace plm

@@ -131,6 +131,10 @@ Result<void> check_coverage(const std::map<std::string, SafetensorsEntry, std::l
 
 }  // namespace
 
+std::string_view safetensors_dtype_name(SafetensorsDtype dtype) {
+  return std::ranges::find(kDtypes, dtype, &DtypeFact::dtype)->name;
+}
+
 Result<std::shared_ptr<const SafetensorsFile>> SafetensorsFile::open(const std::string& path) {
   PLM_TRY_ASSIGN(auto map, MappedFile::open(path));
   PLM_TRY_ASSIGN(auto file, load(map->bytes(), path));

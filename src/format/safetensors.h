@@ -22,6 +22,9 @@ namespace plm {
 
 enum class SafetensorsDtype { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
 
+/// "F32", "BF16" ... as in the file.
+[[nodiscard]] std::string_view safetensors_dtype_name(SafetensorsDtype dtype);
+
 struct SafetensorsEntry {
   SafetensorsDtype dtype = SafetensorsDtype::f32;
   std::vector<std::uint64_t> shape;  ///< outermost first; empty for a scalar; a dimension may be 0
@@ -37,6 +40,8 @@ class SafetensorsFile {
   static Result<std::shared_ptr<const SafetensorsFile>> parse(std::span<const std::byte> bytes, std::string name);
 
   [[nodiscard]] const std::string& path() const { return name_; }
+  /// Null for bytes in memory.
+  [[nodiscard]] const std::shared_ptr<const MappedFile>& mapped() const { return file_; }
   /// By name; std::map because readers list them sorted.
   [[nodiscard]] const std::map<std::string, SafetensorsEntry, std::less<>>& tensors() const { return tensors_; }
   /// nullptr when there is none of that name.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/definition.h"
+#include "model/huggingface_form.h"
 #include "model/model.h"
 #include "model/model_file.h"
 
@@ -15,6 +16,8 @@ struct Architecture {
   Definition head;
   /// Reads and checks hyper-parameters and tensors, and takes the weights to the device. Errors name key or tensor.
   Result<std::unique_ptr<Model>> (*load)(ModelFile& file, Device& device);
+  /// How its checkpoints look in Hugging Face's layout; null: they are not read.
+  const HuggingFaceForm* huggingface = nullptr;
 };
 
 /// All architectures, sorted by name (generated).

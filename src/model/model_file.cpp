@@ -108,13 +108,13 @@ Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize 
 void ModelFile::set_progress(std::function<void(double fraction)> progress) {
   progress_ = std::move(progress);
   all_bytes_ = 0;
-  for (const TensorEntry& entry : file_->tensors()) all_bytes_ += entry.bytes.size();
+  for (const TensorEntry& entry : file_->tensors()) all_bytes_ += entry.byte_count();
 }
 
 void ModelFile::tell_taken(const TensorEntry& entry) {
   file_->release(entry);
   if (!progress_ || !taken_.insert(std::string(entry.name)).second) return;
-  bytes_taken_ += entry.bytes.size();
+  bytes_taken_ += entry.byte_count();
   progress_(static_cast<double>(bytes_taken_) / static_cast<double>(all_bytes_));
 }
 

@@ -5,7 +5,8 @@ namespace plm {
 Result<std::unique_ptr<Weight>> WeightReader::matrix(const std::string& name, WeightRole role, MatrixSize size) {
   PLM_TRY_ASSIGN(const ModelFile::Tensor found, file_.tensor(name, size));
   if (device_ == nullptr) return nullptr;
-  auto weight = device_->load_weight({name, role, found.type, size.outputs, size.inputs, found.entry->bytes});
+  PLM_TRY_ASSIGN(const TensorBytes data, file_.gguf().read(*found.entry));
+  auto weight = device_->load_weight({name, role, found.type, size.outputs, size.inputs, data.bytes});
   if (!weight.has_value()) return tl::unexpected<Error>(weight.error().within(file_.path()));
   if ((*weight)->denormals > 0) {
     file_.warn(fmt::format("{}: tensor {}: {} denormal numbers; kept as they are, arithmetic on them can be slow",

@@ -144,6 +144,32 @@ class CorpusTest(BadInputsTest):
 
         self.try_all(INSPECT, [case for case in self.cases if case["kind"] == "gguf"], check)
 
+    def test_folders(self):
+        """Each broken config.json as it is, each broken safetensors file beside a whole one."""
+        base = json.loads((self.folder / "cfg_valid" / "config.json").read_text())
+        config = json.dumps({**base, "tie_word_embeddings": True})
+        good = Outcome(("inspect", self.folder / "cfg_valid"))
+        self.assertEqual((good.code, good.lines), (0, []))
+        cases = [case for case in self.cases if case["group"] in ("config", "safetensors")]
+        self.assertEqual(len(cases), 37)
+        for case in cases:
+            path = self.folder / case["file"]
+            if case["group"] == "safetensors":
+                folder = self.folder / f"folder_{case['name']}"
+                folder.mkdir()
+                (folder / "config.json").write_text(config)
+                content = path.read_bytes()
+                path = folder / "model.safetensors"
+                path.write_bytes(content)
+            with self.subTest(case=f"{case['group']}/{case['name']}: {case['defect']}"):
+                outcome = Outcome(("inspect", path.parent))
+                self.expect_bounded(outcome, path, good)
+                if case["want"] == "accept":
+                    self.assertEqual(outcome.code, 0, outcome.lines)
+                    continue
+                field = case["field"].removeprefix("b.").replace("config.json", "not valid JSON")
+                self.expect_refusal(outcome, path, "is empty" if field == "file" else field)
+
     def test_everything_else_ends_quietly(self):
         def check(_case, path, outcome):
             if outcome.code != 0:

@@ -26,7 +26,15 @@ class SingleSequence {
       : device(std::move(on)) {
     auto opened = GgufFile::open(path);
     if (!opened.has_value()) throw std::runtime_error(opened.error().message);
-    gguf = *opened;  // weights may refer to its bytes
+    load(*opened, kv_type);
+  }
+
+  SingleSequence(std::shared_ptr<const GgufFile> opened, CpuDeviceOptions options) : device(make_cpu_device(options)) {
+    load(std::move(opened), quant_f32);
+  }
+
+  void load(std::shared_ptr<const GgufFile> opened, const StorageType& kv_type) {
+    gguf = std::move(opened);  // weights may refer to its bytes
     auto file = ModelFile::open(gguf);
     if (!file.has_value()) throw std::runtime_error(file.error().message);
     auto loaded = load_model(*file, *device);

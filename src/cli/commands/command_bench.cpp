@@ -20,7 +20,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
 #include "cli/version.h"
-#include "format/gguf.h"
+#include "model/checkpoint.h"
 
 namespace plm {
 namespace {
@@ -270,11 +270,11 @@ struct Setting {
 };
 
 Result<Setting> setting_of(const Invocation& call, const std::string& path, const Engine& engine) {
-  PLM_TRY_ASSIGN(const auto file, GgufFile::open(path));
+  PLM_TRY_ASSIGN(const auto file, open_checkpoint(path));
   Setting setting{.path = path, .device = engine.device().describe()};
   std::map<std::string_view, std::uint64_t> numbers_by_type;
   for (const TensorEntry& tensor : file->tensors()) {
-    setting.model_bytes += tensor.bytes.size();
+    setting.model_bytes += tensor.byte_count();
     setting.parameters += tensor.element_count();
     numbers_by_type[tensor.type->name] += tensor.element_count();
   }

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/model_store.h"
-#include "format/gguf.h"
+#include "model/checkpoint.h"
 
 namespace plm {
 namespace {
@@ -62,7 +62,7 @@ std::map<std::string, Totals> totals_by_type(const GgufFile& file) {
     Totals& total = totals[std::string(tensor.type->name)];
     ++total.tensors;
     total.numbers += tensor.element_count();
-    total.bytes += tensor.bytes.size();
+    total.bytes += tensor.byte_count();
   }
   return totals;
 }
@@ -84,7 +84,7 @@ Json as_json(const GgufFile& file) {
   }
   Json tensors = Json::array();
   for (const TensorEntry& tensor : file.tensors()) {
-    tensors.push_back({{"name", tensor.name}, {"type", tensor.type->name}, {"bytes", tensor.bytes.size()}});
+    tensors.push_back({{"name", tensor.name}, {"type", tensor.type->name}, {"bytes", tensor.byte_count()}});
     tensors.back()["shape"] = std::vector<std::uint64_t>(tensor.shape().begin(), tensor.shape().end());
   }
   Json types = Json::object();
@@ -143,7 +143,7 @@ std::string as_text(const GgufFile& file, bool whole) {
 
 Result<int> run(Invocation& call) {
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
-  PLM_TRY_ASSIGN(const auto file, GgufFile::open(path));
+  PLM_TRY_ASSIGN(const auto file, open_checkpoint(path, CheckpointUse::inspection));
   for (const std::string& sentence : file->warnings()) call.terminal.warning(sentence);
   const bool as_one_object = call.settings.boolean("json");
   call.terminal.data(as_one_object ? json_text(as_json(*file)) + "\n" : as_text(*file, call.settings.boolean("all")));

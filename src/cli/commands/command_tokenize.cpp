@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/model_store.h"
+#include "model/checkpoint.h"
 
 namespace plm {
 namespace {
@@ -65,7 +66,7 @@ std::string line_of(const Vocabulary& vocabulary, TokenId id, bool shows_all) {
 Result<int> run(Invocation& call) {
   const Settings& settings = call.settings;
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
-  PLM_TRY_ASSIGN(const auto file, GgufFile::open(path, {.least_tensors = 0}));
+  PLM_TRY_ASSIGN(const auto file, open_checkpoint(path, CheckpointUse::vocabulary));
   PLM_TRY_ASSIGN(const auto tokenizer, Tokenizer::load(file));
   for (const std::string& sentence : tokenizer->warnings()) call.terminal.warning(sentence);
   std::string text = settings.text("prompt");

@@ -47,7 +47,8 @@ Result<void> Rope::read_divisors(ModelFile& file) {
   const MatrixSize size{.outputs = 1, .inputs = frequencies_.size()};
   PLM_TRY_ASSIGN(const ModelFile::Tensor found, file.tensor("rope_freqs.weight", size));
   std::vector<float> divisors(size.inputs);
-  found.type->unpack(found.entry->bytes.data(), divisors.data(), divisors.size() / found.type->block_size);
+  PLM_TRY_ASSIGN(const TensorBytes data, file.gguf().read(*found.entry));
+  found.type->unpack(data.bytes.data(), divisors.data(), divisors.size() / found.type->block_size);
   if (!std::all_of(divisors.begin(), divisors.end(), [](float d) { return d > 0 && std::isfinite(d); })) {
     return fail(ErrorKind::bad_input, "{}: tensor rope_freqs.weight: divisors must be finite and above 0", file.path());
   }

@@ -51,6 +51,14 @@ template <std::uint16_t Exponent, std::size_t BlockBytes, std::size_t... Offsets
   return static_cast<int>(above < static_cast<float>(high) ? above : static_cast<float>(high));
 }
 
+/// The nearest whole number in [low, high], of two equally near ones the even one; NaN gives low.
+[[nodiscard]] inline int round_to_int(float value, int low, int high) {
+  constexpr float kNoFraction = 12582912.0F;  // 1.5 * 2^23: a float beside it has no bits for one
+  const float above = value > static_cast<float>(low) ? value : static_cast<float>(low);
+  const float within = above < static_cast<float>(high) ? above : static_cast<float>(high);
+  return static_cast<int>(within + kNoFraction - kNoFraction);
+}
+
 [[nodiscard]] inline unsigned byte_at(const std::byte* from) { return std::to_integer<unsigned>(*from); }
 
 /// For types whose scale is a number of the block, not of a group.

@@ -30,7 +30,14 @@ void take_apart(const std::byte* block, BlockParts& parts) {
 }
 
 void fit(const float* values, BlockParts& parts) {
-  fit_offset_groups(values, {.group_size = kGroupSize, .highest_level = 3, .highest_scale = 15}, parts);
+  fit_offset_groups(values,
+                    {.group_size = kGroupSize,
+                     .highest_level = 3,
+                     .highest_scale = 15,
+                     .first_trial = -0.5F,
+                     .trials = 15,
+                     .absolute = true},
+                    parts);
 }
 
 void store(const BlockParts& parts, std::byte* block) {

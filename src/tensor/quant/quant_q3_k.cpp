@@ -30,7 +30,10 @@ void take_apart(const std::byte* block, BlockParts& parts) {
   add_plane<1, 32>(block + kUpperAt, 4, parts.levels);
 }
 
-void fit(const float* values, BlockParts& parts) { fit_scaled_groups<EvenLevels<-4>, kGroupSize>(values, -32, parts); }
+void fit(const float* values, BlockParts& parts) {
+  using Levels = EvenLevels<-4>;
+  fit_scaled_groups<Levels, kGroupSize, fit_scale_one_by_one<Levels>>(values, -32, parts);
+}
 
 void store(const BlockParts& parts, std::byte* block) {
   store_f16(parts.scale_unit, block + kScaleUnitAt);

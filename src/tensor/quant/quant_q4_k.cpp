@@ -27,7 +27,9 @@ void take_apart(const std::byte* block, BlockParts& parts) {
 }
 
 void fit(const float* values, BlockParts& parts) {
-  fit_offset_groups(values, {.group_size = kGroupSize, .highest_level = 15, .highest_scale = 63}, parts);
+  fit_offset_groups(
+      values, {.group_size = kGroupSize, .highest_level = 15, .highest_scale = 63, .first_trial = -1, .trials = 20},
+      parts);
 }
 
 void store(const BlockParts& parts, std::byte* block) {

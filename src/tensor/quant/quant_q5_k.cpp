@@ -29,7 +29,9 @@ void take_apart(const std::byte* block, BlockParts& parts) {
 }
 
 void fit(const float* values, BlockParts& parts) {
-  fit_offset_groups(values, {.group_size = kGroupSize, .highest_level = 31, .highest_scale = 63}, parts);
+  fit_offset_groups(
+      values, {.group_size = kGroupSize, .highest_level = 31, .highest_scale = 63, .first_trial = -0.5F, .trials = 15},
+      parts);
 }
 
 void store(const BlockParts& parts, std::byte* block) {

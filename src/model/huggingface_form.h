@@ -1,0 +1,73 @@
+// What an architecture says about its checkpoints in Hugging Face's layout: which classes of config.json are its own,
+// which setting becomes which key of GGUF, which tensor takes which name there. The tables stand in arch_<name>.cpp,
+// beside the network that reads the result; model/checkpoint.cpp applies them. What a table cannot say is done by
+// `complete`. Tested by tests/model/test_checkpoint.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "format/config_reader.h"
+#include "format/gguf_writer.h"
+
+namespace plm {
+
+/// A class of the transformers library and the model_type that goes with it.
+struct CheckpointClass {
+  std::string_view name;        ///< in "architectures": "LlamaForCausalLM"
+  std::string_view model_type;  ///< "llama"
+};
+
+enum class SettingKind : std::uint8_t { integer, real };
+
+/// A setting that becomes a key, its value unchanged.
+struct SettingRule {
+  std::string_view from;  ///< in config.json
+  std::string_view to;    ///< without the architecture's prefix: "block_count"
+  SettingKind kind = SettingKind::integer;
+  bool required = true;
+  double min = 1;  ///< of integers, inclusive; reals are above 0
+  double max = 1U << 20;
+};
+
+/// A tensor that takes another name. "{}" in both names stands for the number of a layer.
+struct TensorRule {
+  std::string_view from;
+  std::string_view to;
+  /// Not empty: the rows of each head stand in halves and are brought into pairs, as rotary positions in GGUF's llama
+  /// want them. The setting that counts the heads.
+  std::string_view heads = {};
+};
+
+/// The file that a folder is becoming, for what the tables cannot say.
+struct CheckpointDraft {
+  const ConfigReader& config;
+  std::string_view architecture;  ///< prefix of its keys
+  GgufWriter& keys;
+
+  /// A tensor that no file holds, float32.
+  struct Extra {
+    std::string name;
+    std::vector<float> values;
+  };
+  std::vector<Extra> extra = {};
+
+  [[nodiscard]] std::string key(std::string_view name) const { return fmt::format("{}.{}", architecture, name); }
+};
+
+struct HuggingFaceForm {
+  std::span<const CheckpointClass> classes;
+  std::span<const SettingRule> settings;
+  std::span<const TensorRule> tensors;  ///< in the order in which they are written, layer after layer
+  /// Tensors that may be missing when the embedding is tied to the head: these are ignored then, and demanded else.
+  std::string_view head = {};
+  bool tied_by_default = false;
+  /// Adds keys and tensors, refuses what the network does not do. Errors name the setting.
+  Result<void> (*complete)(CheckpointDraft& draft) = nullptr;
+};
+
+}  // namespace plm

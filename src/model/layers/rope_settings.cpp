@@ -1,0 +1,93 @@
+#include "model/layers/rope_settings.h"
+
+#include "base/portable_math.h"
+
+namespace plm {
+namespace {
+
+constexpr double kTwoPi = 6.283185307179586;
+constexpr double kStandardBase = 10000;
+constexpr double kMostBase = 1e15;
+constexpr double kMostFactor = 1e6;
+constexpr ConfigReader::IntegerRange kContexts{1, 1U << 30};
+
+struct RopeSections {
+  std::optional<ConfigReader> scaling;
+  std::string_view name;  // of the section
+  double base = kStandardBase;
+};
+
+Result<RopeSections> find_sections(const ConfigReader& config) {
+  RopeSections found;
+  PLM_TRY_ASSIGN(found.base, config.positive_real_or("rope_theta", kStandardBase, kMostBase));
+  found.name = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  PLM_TRY_ASSIGN(found.scaling, config.section(found.name));
+  if (found.scaling) {
+    PLM_TRY_ASSIGN(found.base, found.scaling->positive_real_or("rope_theta", found.base, kMostBase));
+  }
+  return found;
+}
+
+Result<void> add_yarn(CheckpointDraft& draft, const ConfigReader& scaling) {
+  PLM_TRY_ASSIGN(const std::uint64_t context, draft.config.integer("max_position_embeddings", kContexts));
+  PLM_TRY_ASSIGN(const std::uint64_t original,
+                 scaling.integer_or("original_max_position_embeddings", context, kContexts));
+  draft.keys.add_u32(draft.key("rope.scaling.original_context_length"), static_cast<std::uint32_t>(original));
+  constexpr std::pair<std::string_view, std::string_view> kReals[] = {
+      {"attention_factor", "rope.scaling.yarn_attn_factor"},
+      {"beta_fast", "rope.scaling.yarn_beta_fast"},
+      {"beta_slow", "rope.scaling.yarn_beta_slow"}};
+  for (const auto& [from, to] : kReals) {
+    if (!scaling.has(from)) continue;
+    PLM_TRY_ASSIGN(const double value, scaling.positive_real(from, kMostFactor));
+    draft.keys.add_f32(draft.key(to), static_cast<float>(value));
+  }
+  return {};
+}
+
+// Llama 3 divides slow frequencies by the factor, leaves fast ones and blends between; in float32, as it was trained.
+Result<void> add_llama3_divisors(CheckpointDraft& draft, const RopeSections& rope, std::uint64_t head_dim) {
+  PLM_TRY_ASSIGN(const double factor, rope.scaling->positive_real("factor", kMostFactor));
+  PLM_TRY_ASSIGN(const double low, rope.scaling->positive_real_or("low_freq_factor", 1, kMostFactor));
+  PLM_TRY_ASSIGN(const double high, rope.scaling->positive_real_or("high_freq_factor", 4, kMostFactor));
+  PLM_TRY_ASSIGN(const std::uint64_t original,
+                 rope.scaling->integer_or("original_max_position_embeddings", 8192, kContexts));
+  if (!(low < high)) return rope.scaling->error("high_freq_factor", fmt::format("above low_freq_factor = {}", low));
+  const auto context = static_cast<double>(original);
+  std::vector<float> divisors;
+  for (std::uint64_t i = 0; i < head_dim / 2; ++i) {
+    const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(head_dim);
+    const auto frequency = static_cast<float>(1.0 / pow_f64(rope.base, exponent));
+    const double wave = kTwoPi / frequency;
+    const double blend = (context / wave - low) / (high - low);
+    const double divisor = wave < context / high  ? 1
+                           : wave > context / low ? factor
+                                                  : 1 / ((1 - blend) / factor + blend);
+    divisors.push_back(static_cast<float>(divisor));
+  }
+  draft.extra.push_back({"rope_freqs.weight", std::move(divisors)});
+  return {};
+}
+
+}  // namespace
+
+Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim) {
+  PLM_TRY_ASSIGN(const RopeSections rope, find_sections(draft.config));
+  draft.keys.add_f32(draft.key("rope.freq_base"), static_cast<float>(rope.base));
+  PLM_TRY_ASSIGN(const double rotated, draft.config.positive_real_or("partial_rotary_factor", 1, 1));
+  if (rotated != 1) return draft.config.error("partial_rotary_factor", "1; this version rotates whole heads here");
+  if (!rope.scaling) return {};
+  const std::string_view kind_key = rope.scaling->has("rope_type") ? "rope_type" : "type";
+  PLM_TRY_ASSIGN(const std::string kind, rope.scaling->text_or(kind_key, "default"));
+  if (kind == "default") return {};
+  if (kind == "llama3") return add_llama3_divisors(draft, rope, head_dim);
+  if (kind != "linear" && kind != "yarn") {
+    return rope.scaling->error(kind_key, "default, linear, llama3 or yarn; this version knows no other scaling");
+  }
+  PLM_TRY_ASSIGN(const double factor, rope.scaling->positive_real("factor", kMostFactor));
+  draft.keys.add_string(draft.key("rope.scaling.type"), kind);
+  draft.keys.add_f32(draft.key("rope.scaling.factor"), static_cast<float>(factor));
+  return kind == "yarn" ? add_yarn(draft, *rope.scaling) : Result<void>();
+}
+
+}  // namespace plm

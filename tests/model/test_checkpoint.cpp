@@ -1,0 +1,267 @@
+// Hugging Face folders as GGUF: the same keys, values and tensor bytes as llama.cpp's converter wrote from the same
+// folder, the same logits as transformers computed from it, and what is refused.
+#include "model/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "base/half.h"
+#include "checkpoint_folder.h"
+#include "format/safetensors.h"
+#include "single_sequence.h"
+
+namespace plm {
+namespace {
+
+struct Fixture {
+  const char* name;
+  const char* gguf;  // what llama.cpp made of it
+};
+
+std::vector<float> numbers(const GgufFile& file, const TensorEntry& tensor) {
+  const TensorBytes data = file.read(tensor).value();
+  std::vector<float> values(tensor.element_count());
+  const StorageType* type = find_storage_type(tensor.type->id);
+  type->unpack(data.bytes.data(), values.data(), values.size() / type->block_size);
+  return values;
+}
+
+class CheckpointFixture : public testing::TestWithParam<Fixture> {
+ protected:
+  std::string folder() const { return std::string(PLM_GOLDEN) + "/huggingface/" + GetParam().name; }
+  std::shared_ptr<const GgufFile> converted() const {
+    return GgufFile::open(std::string(PLM_GOLDEN) + "/oracle/" + GetParam().gguf).value();
+  }
+};
+
+TEST_P(CheckpointFixture, HasTheKeysOfTheConverter) {
+  const auto ours = open_checkpoint(folder());
+  ASSERT_TRUE(ours) << ours.error().message;
+  for (const MetaEntry& entry : converted()->metadata()) {
+    // The name is the folder's, the type may be another, the tokeniser is handed on as text.
+    if (entry.key == "general.name" || entry.key == "general.file_type") continue;
+    if (entry.key.starts_with("tokenizer.")) continue;
+    const MetaValue* value = (*ours)->find(entry.key);
+    ASSERT_NE(value, nullptr) << entry.key;
+    EXPECT_EQ(value->type(), entry.value.type()) << entry.key;
+    EXPECT_TRUE(std::ranges::equal(value->bytes(), entry.value.bytes()))
+        << entry.key << ": " << value->described() << ", expected " << entry.value.described();
+  }
+}
+
+TEST_P(CheckpointFixture, HasTheTensorsOfTheConverter) {
+  const auto ours = open_checkpoint(folder()).value();
+  const auto theirs = converted();
+  EXPECT_EQ(ours->tensors().size(), theirs->tensors().size());
+  for (const TensorEntry& expected : theirs->tensors()) {
+    const TensorEntry* tensor = ours->find_tensor(expected.name);
+    ASSERT_NE(tensor, nullptr) << expected.name;
+    EXPECT_TRUE(std::ranges::equal(tensor->shape(), expected.shape())) << expected.name;
+    const auto values = numbers(*ours, *tensor), reference = numbers(*theirs, expected);
+    EXPECT_EQ(std::memcmp(values.data(), reference.data(), values.size() * sizeof(float)), 0) << expected.name;
+    if (tensor->type == expected.type) {
+      EXPECT_TRUE(std::ranges::equal(ours->read(*tensor)->bytes, expected.bytes)) << expected.name;
+    }
+  }
+}
+
+TEST_P(CheckpointFixture, ComputesTheLogitsOfTransformers) {
+  const auto golden =
+      SafetensorsFile::open(std::string(PLM_GOLDEN) + "/oracle/" + GetParam().name + ".golden.safetensors").value();
+  const auto tokens = golden->find("input_ids")->bytes;
+  std::vector<std::int32_t> ids(tokens.size() / sizeof(std::int32_t));
+  std::memcpy(ids.data(), tokens.data(), tokens.size());
+  for (const KernelChoice kernels : {KernelChoice::fast, KernelChoice::reference}) {
+    SingleSequence sequence(open_checkpoint(folder()).value(), {.threads = 1, .kernels = kernels});
+    const auto rows = sequence.append(ids);
+    const auto expected = golden->find("logits")->bytes;
+    std::size_t at = 0;
+    for (const auto& row : rows) {
+      for (const float logit : row) {
+        float reference = 0;
+        std::memcpy(&reference, expected.data() + at, sizeof reference);
+        at += sizeof reference;
+        ASSERT_NEAR(logit, reference, 1e-4F);
+      }
+    }
+    EXPECT_EQ(at, expected.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Oracle, CheckpointFixture,
+                         testing::Values(Fixture{"llama", "llama-f32.gguf"},
+                                         Fixture{"llama_rope_linear", "llama_rope_linear-bf16.gguf"},
+                                         Fixture{"llama_rope_llama3", "llama_rope_llama3-f32.gguf"},
+                                         Fixture{"llama_rope_yarn", "llama_rope_yarn-bf16.gguf"},
+                                         Fixture{"llama_tied_mqa_hd", "llama_tied_mqa_hd-bf16.gguf"}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+std::string refusal(const CheckpointFolder& folder, CheckpointUse use = CheckpointUse::model) {
+  const auto file = open_checkpoint(folder.path(), use);
+  if (file) return "accepted";
+  EXPECT_EQ(file.error().kind, ErrorKind::bad_input);
+  EXPECT_EQ(file.error().message.find(folder.path()), 0U) << file.error().message;
+  return file.error().message.substr(folder.path().size());
+}
+
+#define EXPECT_NAMES(message, part) EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+TEST(Checkpoint, TensorsStayInTheMapUnlessTheirValuesMove) {
+  const CheckpointFolder folder;
+  const auto file = open_checkpoint(folder.path()).value();
+  const TensorEntry* moved = file->find_tensor("blk.1.attn_q.weight");
+  ASSERT_NE(moved, nullptr);
+  EXPECT_TRUE(moved->bytes.empty());
+  EXPECT_EQ(file->read(*moved)->bytes.size(), moved->byte_count());
+  const TensorEntry* kept = file->find_tensor("blk.1.attn_v.weight");
+  EXPECT_EQ(kept->bytes.size(), kept->byte_count());
+  EXPECT_EQ(file->parts()[kept->part].name, folder.path() + "/model.safetensors");
+  EXPECT_EQ(file->read(*kept)->bytes.data(), kept->bytes.data());
+  EXPECT_EQ(file->find_tensor("blk.0.attn_norm.weight")->type->name, "F32");
+  EXPECT_EQ(file->find_tensor("blk.0.attn_q.weight")->type->name, "BF16");
+}
+
+// What is not in the head's rows 0 1 2 3 but 0 2 1 3: each row holds its own number here.
+TEST(Checkpoint, BringsTheRowsOfAHeadFromHalvesToPairs) {
+  CheckpointFolder folder;
+  std::vector<float> rows(16 * 16);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i / 16);
+  folder.tensors["model.layers.0.self_attn.q_proj.weight"].values = rows;
+  folder.write();
+  const auto file = open_checkpoint(folder.path()).value();
+  const auto values = numbers(*file, *file->find_tensor("blk.0.attn_q.weight"));
+  std::vector<float> first;
+  for (std::size_t row = 0; row < 16; ++row) first.push_back(values[row * 16]);
+  EXPECT_EQ(first, (std::vector<float>{0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15}));
+}
+
+TEST(Checkpoint, ReadsShardsAsOneFile) {
+  CheckpointFolder whole, cut;
+  cut.write_shards(3);
+  const auto one = open_checkpoint(whole.path()).value(), many = open_checkpoint(cut.path()).value();
+  EXPECT_EQ(many->parts().size(), 4U);
+  ASSERT_EQ(one->tensors().size(), many->tensors().size());
+  for (std::size_t i = 0; i < one->tensors().size(); ++i) {
+    EXPECT_EQ(one->tensors()[i].name, many->tensors()[i].name);
+    EXPECT_EQ(numbers(*one, one->tensors()[i]), numbers(*many, many->tensors()[i]));
+  }
+}
+
+TEST(Checkpoint, RefusesWhatItCannotTranslate) {
+  CheckpointFolder folder;
+  const auto with = [&](const char* key, const char* value) {
+    CheckpointFolder changed;
+    changed.config[key] = value;
+    changed.write();
+    return refusal(changed);
+  };
+  EXPECT_EQ(refusal(folder), "accepted");
+  EXPECT_NAMES(with("num_hidden_layers", "\"2\""), "/config.json: num_hidden_layers = \"2\": must be an integer");
+  EXPECT_NAMES(with("num_hidden_layers", "-2"), "num_hidden_layers = -2");
+  EXPECT_NAMES(with("vocab_size", "9223372036854775808"), "vocab_size = 9223372036854775808");
+  EXPECT_NAMES(with("num_attention_heads", "0"), "num_attention_heads = 0");
+  EXPECT_NAMES(with("num_attention_heads", "3"), "num_attention_heads = 3: must be a divisor of hidden_size = 16");
+  EXPECT_NAMES(with("rms_norm_eps", "NaN"), "/config.json: not valid JSON at key \"rms_norm_eps\"");
+  EXPECT_NAMES(with("rms_norm_eps", "null"), "rms_norm_eps is missing");
+  EXPECT_NAMES(with("model_type", "\"palimpsest9\""), "model_type = \"palimpsest9\"");
+  EXPECT_NAMES(with("architectures", "[\"Nope\"]"), "architectures = [Nope]");
+  EXPECT_NAMES(with("hidden_act", "\"gelu\""), "hidden_act = \"gelu\"");
+  EXPECT_NAMES(with("sliding_window", "8"), "sliding_window = 8");
+  EXPECT_EQ(with("sliding_window", "64"), "accepted") << "no window, since the context is not longer";
+  EXPECT_NAMES(with("rope_scaling", "{\"rope_type\": \"spiral\", \"factor\": 2}"),
+               "rope_scaling.rope_type = \"spiral\"");
+  EXPECT_NAMES(with("quantization_config", "{\"quant_method\": \"gptq\"}"), "quantization_config");
+  EXPECT_NAMES(with("tie_word_embeddings", "false"), "tensor lm_head.weight: missing");
+}
+
+TEST(Checkpoint, RefusesTensorsThatAreNoWeights) {
+  CheckpointFolder folder;
+  const auto with = [&](CheckpointFolder::Tensor tensor) {
+    CheckpointFolder changed;
+    changed.tensors["model.layers.0.self_attn.q_proj.weight"] = std::move(tensor);
+    changed.write();
+    return refusal(changed);
+  };
+  EXPECT_NAMES(with({.shape = {16, 16}, .dtype = "I8"}),
+               "tensor model.layers.0.self_attn.q_proj.weight: is of type I8");
+  EXPECT_NAMES(with({.shape = {0, 16}}), "shape [0, 16], expected one to four dimensions above 0");
+  EXPECT_NAMES(with({.shape = {}}), "shape []");
+  EXPECT_NAMES(with({.shape = {1, 1, 1, 1, 1}}), "shape [1, 1, 1, 1, 1]");
+  EXPECT_NAMES(with({.shape = {15, 16}}), "has 15 rows, expected an even number for each of num_attention_heads = 2");
+}
+
+TEST(Checkpoint, TellsOfTensorsThatNobodyReads) {
+  CheckpointFolder folder;
+  folder.tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {.shape = {4}};
+  folder.write();
+  EXPECT_TRUE(open_checkpoint(folder.path()).value()->warnings().empty()) << "computed, not read";
+  folder.tensors["model.layers.00.input_layernorm.weight"] = {.shape = {16}};
+  folder.tensors["stray"] = {.shape = {4}};
+  folder.write();
+  const auto file = open_checkpoint(folder.path()).value();
+  ASSERT_EQ(file->warnings().size(), 1U);
+  EXPECT_NAMES(file->warnings()[0], "tensor model.layers.00.input_layernorm.weight and 1 more");
+}
+
+TEST(Checkpoint, ATiedHeadIsNotRead) {
+  CheckpointFolder folder;
+  folder.tensors["lm_head.weight"] = {.shape = {32, 16}};
+  folder.write();
+  EXPECT_EQ(open_checkpoint(folder.path()).value()->find_tensor("output.weight"), nullptr);
+  folder.config["tie_word_embeddings"] = "false";
+  folder.write();
+  EXPECT_NE(open_checkpoint(folder.path()).value()->find_tensor("output.weight"), nullptr);
+}
+
+TEST(Checkpoint, HandsOnTheTextsOfTheTokeniser) {
+  CheckpointFolder folder;
+  folder.add_file("tokenizer.json", "{\"a\": 1}");
+  folder.add_file("tokenizer.model", "not used beside tokenizer.json");
+  folder.add_file("tokenizer_config.json", "{}");
+  folder.add_file("chat_template.jinja", "{{ x }}");
+  folder.add_file("generation_config.json", "{\"eos_token_id\": [7, 9]}");
+  const auto file = open_checkpoint(folder.path()).value();
+  EXPECT_EQ(file->string_value("tokenizer.huggingface.json").value(), "{\"a\": 1}");
+  EXPECT_EQ(file->find("tokenizer.sentencepiece.model"), nullptr);
+  EXPECT_EQ(file->string_value("tokenizer.huggingface.config").value(), "{}");
+  EXPECT_EQ(file->string_value("tokenizer.chat_template").value(), "{{ x }}");
+  EXPECT_EQ(file->integer_array("tokenizer.ggml.eos_token_ids").value(), (std::vector<std::int64_t>{7, 9, 2}));
+  folder.add_file("generation_config.json", "{\"eos_token_id\": [-7]}");
+  EXPECT_NAMES(refusal(folder), "/generation_config.json: eos_token_id = [-7]");
+}
+
+TEST(Checkpoint, ReadsThePoolingOfSentenceTransformers) {
+  CheckpointFolder folder;
+  folder.add_file("modules.json", R"([{"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"},
+                                      {"idx": 1, "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+  EXPECT_NAMES(refusal(folder), "/modules.json: [1].path = \"1_Pooling\": must be a folder that holds a config.json");
+  folder.add_file("1_Pooling/config.json", R"({"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true})");
+  EXPECT_EQ(open_checkpoint(folder.path()).value()->unsigned_value("llama.pooling_type").value(), 1U);
+  folder.add_file("modules.json", R"([{"path": "../x", "type": "sentence_transformers.models.Pooling"}])");
+  EXPECT_NAMES(refusal(folder), "[0].path = \"../x\"");
+}
+
+TEST(Checkpoint, WhatMayBeMissingDependsOnTheUse) {
+  CheckpointFolder folder;
+  std::filesystem::remove(folder.path() + "/model.safetensors");
+  EXPECT_NAMES(refusal(folder), ": no model.safetensors and no model.safetensors.index.json");
+  EXPECT_EQ(refusal(folder, CheckpointUse::inspection), "accepted");
+  EXPECT_EQ(refusal(folder, CheckpointUse::vocabulary), "accepted");
+  folder.config["model_type"] = "\"unheard_of\"";
+  folder.write_config();
+  EXPECT_NAMES(refusal(folder, CheckpointUse::inspection), "model_type");
+  EXPECT_EQ(refusal(folder, CheckpointUse::vocabulary), "accepted");
+  std::filesystem::remove(folder.path() + "/config.json");
+  EXPECT_NAMES(refusal(folder, CheckpointUse::inspection), ": is a directory without config.json");
+  EXPECT_EQ(refusal(folder, CheckpointUse::vocabulary), "accepted");
+  folder.add_file("pytorch_model.bin", "x");
+  folder.config["model_type"] = "\"llama\"";
+  folder.write_config();
+  EXPECT_NAMES(refusal(folder), "/pytorch_model.bin: a Python pickle");
+}
+
+}  // namespace
+}  // namespace plm
