@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <vector>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace plm {

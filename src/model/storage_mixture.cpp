@@ -158,8 +158,8 @@ StorageMixture::StorageMixture(const GgufFile& file, const StorageType& type, bo
     if (const auto layer = layer_of(tensor.name)) layers_ = std::max(layers_, *layer + 1);
   }
   const auto count = [&](std::string_view key) -> std::uint64_t {
-    const MetaValue* architecture = file.find("general.architecture");
-    const auto name = architecture != nullptr ? architecture->as_string() : std::nullopt;
+    const MetaValue* family = file.find("general.architecture");
+    const auto name = family != nullptr ? family->as_string() : std::nullopt;
     const MetaValue* value = name ? file.find(fmt::format("{}.{}", *name, key)) : nullptr;
     return value != nullptr ? value->as_unsigned().value_or(0) : 0;
   };

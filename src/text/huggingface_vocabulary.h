@@ -1,3 +1,4 @@
+// A stub until the text room reads the files of a tokeniser.
 #pragma once
 
 #include <string>

@@ -71,6 +71,20 @@ Result<std::optional<TokenId>> read_id(const GgufFile& file, std::string_view na
   return std::optional<TokenId>(static_cast<TokenId>(*id));
 }
 
+// Checkpoints may name several tokens that end a text; the key is ours (model/checkpoint.cpp writes it).
+Result<void> add_listed_ends(const GgufFile& file, std::size_t vocabulary_size, std::vector<TokenId>& ending) {
+  constexpr std::string_view kKey = "tokenizer.ggml.eos_token_ids";
+  PLM_TRY_ASSIGN(const auto ids, file.optional_integer_array(kKey));
+  for (const std::int64_t id : ids.value_or(std::vector<std::int64_t>())) {
+    if (id < 0 || static_cast<std::uint64_t>(id) >= vocabulary_size) {
+      return fail(ErrorKind::bad_input, "{}: {}: {} is outside the vocabulary of {} tokens; convert the model again",
+                  file.path(), kKey, id, vocabulary_size);
+    }
+    ending.push_back(static_cast<TokenId>(id));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<SpecialTokens> SpecialTokens::load(const GgufFile& file, const TextIndex& texts,
@@ -92,6 +106,7 @@ Result<SpecialTokens> SpecialTokens::load(const GgufFile& file, const TextIndex&
   for (const SpecialToken purpose : kEndingPurposes) {
     if (const auto id = tokens.find(purpose)) ending.push_back(*id);
   }
+  PLM_TRY(add_listed_ends(file, types.size(), ending));
   for (const std::string_view text : kEndingTexts) {
     if (const auto id = find_marker(text, texts, types)) ending.push_back(*id);
   }

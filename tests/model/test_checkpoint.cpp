@@ -40,7 +40,8 @@ class CheckpointFixture : public testing::TestWithParam<Fixture> {
 TEST_P(CheckpointFixture, HasTheKeysOfTheConverter) {
   const auto ours = open_checkpoint(folder());
   ASSERT_TRUE(ours) << ours.error().message;
-  for (const MetaEntry& entry : converted()->metadata()) {
+  const auto theirs = converted();
+  for (const MetaEntry& entry : theirs->metadata()) {
     // The name is the folder's, the type may be another, the tokeniser is handed on as text.
     if (entry.key == "general.name" || entry.key == "general.file_type") continue;
     if (entry.key.starts_with("tokenizer.")) continue;
@@ -235,8 +236,8 @@ TEST(Checkpoint, HandsOnTheTextsOfTheTokeniser) {
 
 TEST(Checkpoint, ReadsThePoolingOfSentenceTransformers) {
   CheckpointFolder folder;
-  folder.add_file("modules.json", R"([{"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"},
-                                      {"idx": 1, "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+  folder.add_file("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+                                      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
   EXPECT_NAMES(refusal(folder), "/modules.json: [1].path = \"1_Pooling\": must be a folder that holds a config.json");
   folder.add_file("1_Pooling/config.json", R"({"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true})");
   EXPECT_EQ(open_checkpoint(folder.path()).value()->unsigned_value("llama.pooling_type").value(), 1U);

@@ -46,6 +46,17 @@ TEST(SpecialTokens, TheFilesWordCountsMoreThanTheText) {
   EXPECT_TRUE(vocabulary.ends_generation(0) && vocabulary.ends_generation(1));
 }
 
+TEST(SpecialTokens, ACheckpointMayListSeveralEnds) {
+  GgufWriter writer = VocabularyFields{.tokens = {"a", "b", "c"}}.writer();
+  writer.add_u32("tokenizer.ggml.eos_token_id", 2);
+  writer.add_u32s("tokenizer.ggml.eos_token_ids", std::vector<std::uint32_t>{2, 0});
+  const auto vocabulary = load(writer);
+  const auto ending = vocabulary.end_of_generation();
+  EXPECT_EQ(Ids(ending.begin(), ending.end()), (Ids{0, 2}));
+  writer.add_u32s("tokenizer.ggml.eos_token_ids", std::vector<std::uint32_t>{3});
+  EXPECT_NE(Vocabulary::load(file_of(writer)).error().message.find("eos_token_ids: 3 is outside"), std::string::npos);
+}
+
 TEST(SpecialTokens, OrdinaryTextIsNoMarker) {
   const Vocabulary vocabulary = load(VocabularyFields{.tokens = {"<|im_end|>", "<EOT>"}, .types = {1, 1}}.writer());
   EXPECT_EQ(vocabulary.special(SpecialToken::eot), std::nullopt);

@@ -1,6 +1,6 @@
 // The settings of rotary positions in a Hugging Face checkpoint, as keys and tensors of GGUF. Old checkpoints have
 // rope_theta and rope_scaling, those of transformers 5 and later rope_parameters, which holds both.
-// Tested by tests/model/test_rope_settings.cpp.
+// Tested by tests/model/test_checkpoint.cpp.
 #pragma once
 
 #include <cstdint>
