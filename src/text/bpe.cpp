@@ -3,190 +3,243 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "base/utf8.h"
 #include "text/merge_list.h"
-#include "text/seeded_hash.h"
-#include "text/unicode_form.h"
+#include "text/token_spelling.h"
 
 namespace plm {
 namespace {
 
-// How many bytes at the start of `text` are well-formed characters, or belong to none.
-std::size_t run_length(std::string_view text, bool well_formed) {
-  std::size_t length = 0;
-  while (length < text.size()) {
-    const std::size_t character = utf8_character_length(text.substr(length));
-    if ((character > 0) != well_formed) break;
-    length += std::max<std::size_t>(character, 1);
-  }
-  return length;
+// A number that is lower for a better score.
+std::uint32_t rank_of_score(float score) {
+  const auto bits = std::bit_cast<std::uint32_t>(score + 0.0F);  // no negative zero
+  return (bits >> 31) != 0 ? bits : 0x7FFFFFFFU - bits;
 }
 
 }  // namespace
 
-// Encodes the pieces of one text, remembering where it put the ids of each.
-class Bpe::PieceEncoder {
+class Bpe::Encoder final : public PieceEncoder {
  public:
-  PieceEncoder(const Bpe& bpe, std::size_t text_bytes)
-      : bpe_(bpe),
-        seen_(std::clamp<std::size_t>(std::bit_ceil(text_bytes / 8), 16, 16384)),
-        seed_(hash_seed(seen_.data())) {}
+  explicit Encoder(const Bpe& bpe) : bpe_(bpe) {}
 
-  void append(std::string_view piece, std::vector<TokenId>& ids) {
-    // A direct-mapped cache: two pieces that want one slot take turns.
-    Seen& seen = seen_[hash_text(piece, seed_) & (seen_.size() - 1)];
-    const std::size_t begin = ids.size();
-    if (seen.piece == piece) {
-      ids.resize(begin + seen.count);
-      std::copy_n(ids.begin() + static_cast<std::ptrdiff_t>(seen.begin), seen.count,
-                  ids.begin() + static_cast<std::ptrdiff_t>(begin));
-      return;
+  void append(std::string_view piece, std::vector<TokenId>& ids) override {
+    if (bpe_.rules_.whole_pieces) {
+      const TokenId whole = find_whole(piece);
+      if (whole != kNoToken) return ids.push_back(whole);
     }
-    if (const auto whole = bpe_.rules_.whole_pieces ? find_whole(piece) : std::nullopt) {
-      ids.push_back(*whole);
+    piece_ = piece;
+    start();
+    if (symbols_.size() <= kFewSymbols) {
+      merge_few();
     } else {
-      merge(piece, ids);
+      merge_many();
     }
-    seen = {piece, begin, ids.size() - begin};
+    finish(ids);
   }
 
  private:
-  struct Seen {
-    std::string_view piece;
-    std::size_t begin = 0, count = 0;  // where in the output its ids are
-  };
+  static constexpr std::size_t kFewSymbols = 32;
 
   // A symbol of the piece: a chain of those not yet merged away, each with what merging it with the next one gives.
   struct Symbol {
     TokenId id;
+    std::uint32_t begin;          // byte of the piece
     std::int32_t previous, next;  // -1: none
     Merge merge;                  // with the next; of a symbol merged away: none
   };
 
-  std::optional<TokenId> find_whole(std::string_view piece) {
+  TokenId find_whole(std::string_view piece) {
+    if (bpe_.rules_.starts_as_characters) return bpe_.find_text(piece);
     spelled_.clear();
     append_in_byte_alphabet(piece, spelled_);
-    const auto id = bpe_.vocabulary_.find(spelled_);
-    return id && bpe_.vocabulary_.type(*id) == TokenType::normal ? id : std::nullopt;
+    const TokenId id = bpe_.find_text(spelled_);
+    return id != kNoToken && bpe_.vocabulary_.type(id) == TokenType::normal ? id : kNoToken;
   }
 
-  void merge(std::string_view piece, std::vector<TokenId>& ids) {
-    start(piece);
+  [[nodiscard]] Symbol& symbol(std::int32_t at) { return symbols_[static_cast<std::size_t>(at)]; }
+
+  void start() {
+    symbols_.clear();
+    for (std::size_t at = 0; at < piece_.size();) {
+      std::size_t bytes = 1;
+      TokenId id;
+      if (bpe_.rules_.starts_as_characters) {
+        bytes = std::max<std::size_t>(utf8_character_length(piece_.substr(at)), 1);
+        id = bpe_.find_text(piece_.substr(at, bytes));
+      } else {
+        id = bpe_.byte_tokens_[static_cast<unsigned char>(piece_[at])];
+      }
+      const auto index = static_cast<std::int32_t>(symbols_.size());
+      symbols_.push_back({id, static_cast<std::uint32_t>(at), index - 1, index + 1, {}});
+      at += bytes;
+    }
+    if (symbols_.empty()) return;
+    symbols_.back().next = -1;
+    for (Symbol& symbol : symbols_) look_up_merge(symbol);
+  }
+
+  // Where the symbol ends.
+  [[nodiscard]] std::size_t end_of(const Symbol& left) {
+    return left.next < 0 ? piece_.size() : symbol(left.next).begin;
+  }
+
+  void look_up_merge(Symbol& left) {
+    left.merge = {};
+    if (left.next < 0) return;
+    const Symbol& right = symbol(left.next);
+    if (!bpe_.rules_.ranks_by_score) {
+      left.merge = bpe_.merges_.find(left.id, right.id);
+      return;
+    }
+    const TokenId product = bpe_.find_text(piece_.substr(left.begin, end_of(right) - left.begin));
+    if (product != kNoToken) left.merge = {rank_of_score(bpe_.vocabulary_.score(product)), product};
+  }
+
+  // Looks for the best merge in the whole chain each time: faster than a heap while the chain is short.
+  void merge_few() {
+    while (true) {
+      std::int32_t best = -1;
+      std::uint32_t best_rank = Merge::kNoRank;
+      for (std::int32_t at = 0; at >= 0 && !symbols_.empty(); at = symbol(at).next) {
+        if (symbol(at).merge.rank < best_rank) best = at, best_rank = symbol(at).merge.rank;
+      }
+      if (best < 0) return;
+      merge_with_next(best);
+      if (symbol(best).previous >= 0) look_up_merge(symbol(symbol(best).previous));
+    }
+  }
+
+  void merge_many() {
+    queue_.clear();
+    for (std::size_t at = 0; at < symbols_.size(); ++at) propose(static_cast<std::int32_t>(at));
     while (!queue_.empty()) {
       std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
       const std::uint64_t candidate = queue_.back();
       queue_.pop_back();
-      const auto at = static_cast<std::size_t>(candidate & 0xFFFFFFFFU);
+      const auto at = static_cast<std::int32_t>(candidate & 0xFFFFFFFFU);
       // A candidate is out of date when its symbol has merged meanwhile, or its neighbour has.
-      if (symbols_[at].merge.rank == candidate >> 32) merge_with_next(at);
-    }
-    for (std::int32_t at = 0; at >= 0; at = symbols_[static_cast<std::size_t>(at)].next) {
-      const TokenId id = symbols_[static_cast<std::size_t>(at)].id;
-      if (id != kNoToken) ids.push_back(id);
+      if (symbol(at).merge.rank != candidate >> 32) continue;
+      merge_with_next(at);
+      propose(at);
+      if (const std::int32_t previous = symbol(at).previous; previous >= 0) {
+        look_up_merge(symbol(previous));
+        propose(previous);
+      }
     }
   }
 
-  void start(std::string_view piece) {
-    symbols_.resize(piece.size());
-    const auto last = static_cast<std::int32_t>(piece.size()) - 1;
-    for (std::int32_t at = 0; at <= last; ++at) {
-      const TokenId id = bpe_.byte_tokens_[static_cast<unsigned char>(piece[static_cast<std::size_t>(at)])];
-      symbols_[static_cast<std::size_t>(at)] = {id, at - 1, at == last ? -1 : at + 1, {}};
-    }
-    for (std::size_t at = 0; at < symbols_.size(); ++at) propose(at);
-  }
-
-  // Looks up what the symbol and its next one merge to, and puts that in the queue.
-  void propose(std::size_t at) {
-    Symbol& symbol = symbols_[at];
-    symbol.merge = {};
-    if (symbol.next < 0) return;
-    symbol.merge = bpe_.merges_.find(symbol.id, symbols_[static_cast<std::size_t>(symbol.next)].id);
-    if (symbol.merge.rank == Merge::kNoRank) return;
-    queue_.push_back(std::uint64_t{symbol.merge.rank} << 32 | at);
+  void propose(std::int32_t at) {
+    if (symbol(at).merge.rank == Merge::kNoRank) return;
+    queue_.push_back(std::uint64_t{symbol(at).merge.rank} << 32 | static_cast<std::uint32_t>(at));
     std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
   }
 
-  void merge_with_next(std::size_t at) {
-    Symbol& left = symbols_[at];
-    Symbol& right = symbols_[static_cast<std::size_t>(left.next)];
+  void merge_with_next(std::int32_t at) {
+    Symbol& left = symbol(at);
+    Symbol& right = symbol(left.next);
     left.id = left.merge.product;
     left.next = right.next;
     right.merge = {};
-    if (left.next >= 0) symbols_[static_cast<std::size_t>(left.next)].previous = static_cast<std::int32_t>(at);
-    propose(at);
-    if (left.previous >= 0) propose(static_cast<std::size_t>(left.previous));
+    if (left.next >= 0) symbol(left.next).previous = at;
+    look_up_merge(left);
+  }
+
+  void finish(std::vector<TokenId>& ids) {
+    bool last_is_unknown = false;
+    for (std::int32_t at = symbols_.empty() ? -1 : 0; at >= 0; at = symbol(at).next) {
+      const Symbol& left = symbol(at);
+      if (left.id != kNoToken) {
+        ids.push_back(left.id);
+        last_is_unknown = false;
+        continue;
+      }
+      const std::string_view text = piece_.substr(left.begin, end_of(left) - left.begin);
+      if (bpe_.rules_.byte_fallback && append_bytes(text, ids)) {
+        last_is_unknown = false;
+      } else if (bpe_.rules_.unknown) {
+        if (!last_is_unknown || !bpe_.rules_.fuses_unknown) ids.push_back(*bpe_.rules_.unknown);
+        last_is_unknown = true;
+      }
+    }
+  }
+
+  // All bytes of `text` as byte tokens, or nothing.
+  bool append_bytes(std::string_view text, std::vector<TokenId>& ids) const {
+    const auto token_of = [this](char byte) { return bpe_.byte_tokens_[static_cast<unsigned char>(byte)]; };
+    if (!std::all_of(text.begin(), text.end(), [&](char byte) { return token_of(byte) != kNoToken; })) return false;
+    for (const char byte : text) ids.push_back(token_of(byte));
+    return true;
   }
 
   const Bpe& bpe_;
-  std::vector<Seen> seen_;  // a power of two
-  std::uint64_t seed_;
+  std::string_view piece_;
   std::vector<Symbol> symbols_;
   std::vector<std::uint64_t> queue_;  // rank << 32 | symbol, a heap with the least on top: best rank, then leftmost
   std::string spelled_;
 };
 
-Bpe::Bpe(const Vocabulary& vocabulary, const PreTokenizerRow& rules, PreTokenizer pre_tokenizer, MergeTable merges)
-    : vocabulary_(vocabulary), rules_(rules), pre_tokenizer_(std::move(pre_tokenizer)), merges_(std::move(merges)) {
+Bpe::Bpe(const Vocabulary& vocabulary, const BpeRules& rules, MergeTable merges)
+    : vocabulary_(vocabulary), rules_(rules), merges_(std::move(merges)) {
+  find_byte_tokens();
+  if (rules_.starts_as_characters) find_joints();
+}
+
+Result<std::unique_ptr<Bpe>> Bpe::load(const Vocabulary& vocabulary, const BpeRules& rules,
+                                       std::vector<std::string>& warnings) {
+  MergeTable merges;
+  if (!rules.ranks_by_score) {
+    PLM_TRY_ASSIGN(merges, load_merges(vocabulary, warnings));
+  }
+  return std::unique_ptr<Bpe>(new Bpe(vocabulary, rules, std::move(merges)));
+}
+
+void Bpe::find_byte_tokens() {
+  byte_tokens_.fill(kNoToken);
+  if (rules_.starts_as_characters && !rules_.byte_fallback) return;
   for (std::size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
     const char character = static_cast<char>(byte);
     std::string spelled;
-    append_in_byte_alphabet({&character, 1}, spelled);
-    byte_tokens_[byte] = vocabulary.find(spelled).value_or(kNoToken);
+    if (rules_.starts_as_characters) {
+      spelled = fmt::format("<0x{:02X}>", byte);
+    } else {
+      append_in_byte_alphabet({&character, 1}, spelled);
+    }
+    byte_tokens_[byte] = vocabulary_.find(spelled).value_or(kNoToken);
   }
 }
 
-Result<std::unique_ptr<Bpe>> Bpe::load(const Vocabulary& vocabulary, std::vector<std::string>& warnings) {
-  const std::string_view name = vocabulary.pre_tokenizer_name();
-  const PreTokenizerRow* rules = find_pre_tokenizer(name);
-  if (rules == nullptr) {
-    return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.pre is '{}', an unknown pre-tokeniser; known are {}",
-                vocabulary.file().path(), printable(name), pre_tokenizer_names());
+void Bpe::find_joints() {
+  // A mark that is unknown would join the unknown characters on both sides of a cut.
+  if (rules_.fuses_unknown && find_text(kSpaceMark) == kNoToken) joints_.set();
+  for (TokenId id = 0; vocabulary_.contains(id); ++id) {
+    const std::string_view text = vocabulary_.text(id);
+    for (std::size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos; at = text.find(kSpaceMark, at + 1)) {
+      joints_.set(static_cast<unsigned char>(text[at - 1]));
+    }
   }
-  PLM_TRY_ASSIGN(PreTokenizer pre_tokenizer, PreTokenizer::compile(rules->expressions));
-  PLM_TRY_ASSIGN(MergeTable merges, load_merges(vocabulary, warnings));
-  return std::unique_ptr<Bpe>(new Bpe(vocabulary, *rules, std::move(pre_tokenizer), std::move(merges)));
 }
 
-Result<void> Bpe::encode(std::string_view text, std::size_t offset, std::vector<TokenId>& ids) const {
-  while (!text.empty()) {
-    const std::size_t well_formed = run_length(text, true);
-    PLM_TRY(encode_well_formed(text.substr(0, well_formed), ids));
-    text.remove_prefix(well_formed);
-    offset += well_formed;
+// Whether ordinary text may become this token.
+bool Bpe::is_text(TokenId id) const {
+  const TokenType type = vocabulary_.type(id);
+  return type == TokenType::normal || type == TokenType::user_defined || type == TokenType::unused;
+}
 
-    const std::size_t ill_formed = run_length(text, false);
-    PLM_TRY(encode_ill_formed(text.substr(0, ill_formed), offset, ids));
-    text.remove_prefix(ill_formed);
-    offset += ill_formed;
+TokenId Bpe::find_text(std::string_view text) const {
+  const auto id = vocabulary_.find(text);
+  return id && is_text(*id) ? *id : kNoToken;
+}
+
+std::size_t Bpe::first_part(std::string_view text) const {
+  if (!rules_.starts_as_characters || rules_.whole_pieces) return text.size();
+  for (std::size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos; at = text.find(kSpaceMark, at + 1)) {
+    if (!joints_.test(static_cast<unsigned char>(text[at - 1]))) return at;
   }
-  return {};
+  return text.size();
 }
 
-Result<void> Bpe::encode_well_formed(std::string_view text, std::vector<TokenId>& ids) const {
-  std::string normal;
-  if (rules_.nfc) text = normal = to_nfc(text);
-  std::vector<std::string_view> pieces;
-  PLM_TRY(pre_tokenizer_.split(text, pieces));
-  PieceEncoder encoder(*this, text.size());
-  for (const std::string_view piece : pieces) encoder.append(piece, ids);
-  return {};
-}
-
-Result<void> Bpe::encode_ill_formed(std::string_view bytes, std::size_t offset, std::vector<TokenId>& ids) const {
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(bytes[at]);
-    if (byte_tokens_[byte] != kNoToken) continue;
-    return fail(ErrorKind::usage,
-                "byte 0x{:02x} at offset {} is not part of UTF-8 text and the vocabulary has no token for it; "
-                "give the text in UTF-8",
-                byte, offset + at);
-  }
-  if (!bytes.empty()) PieceEncoder(*this, bytes.size()).append(bytes, ids);
-  return {};
-}
+std::unique_ptr<PieceEncoder> Bpe::encoder() const { return std::make_unique<Encoder>(*this); }
 
 }  // namespace plm

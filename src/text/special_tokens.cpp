@@ -102,6 +102,10 @@ Result<SpecialTokens> SpecialTokens::load(const GgufFile& file, const TextIndex&
     }
   }
 
+  // Encoders name what begins a text after its use.
+  auto& bos = tokens.ids_[static_cast<std::size_t>(SpecialToken::bos)];
+  if (!bos) bos = tokens.find(SpecialToken::classify);
+
   auto& ending = tokens.end_of_generation_;
   for (const SpecialToken purpose : kEndingPurposes) {
     if (const auto id = tokens.find(purpose)) ending.push_back(*id);

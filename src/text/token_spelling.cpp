@@ -5,7 +5,6 @@
 namespace plm {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 constexpr std::size_t kAlphabetEnd = 0x144;              // one past the alphabet's last character, U+0143
 
 constexpr bool stands_for_itself(unsigned byte) {

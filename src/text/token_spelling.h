@@ -16,6 +16,9 @@
 
 namespace plm {
 
+/// "▁", which stands for a space.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
+
 enum class Spelling { byte_alphabet, space_marks, plain };
 
 /// Appends the byte alphabet's characters for `bytes`.

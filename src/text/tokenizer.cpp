@@ -3,102 +3,155 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/bpe.h"
+#include "base/utf8.h"
+#include "text/gguf_pipeline.h"
 
 namespace plm {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;
 
-// The encoder of the vocabulary's kind; null when it is not written yet.
-Result<std::unique_ptr<TextEncoder>> load_encoder(const Vocabulary& vocabulary, std::vector<std::string>& warnings) {
-  switch (vocabulary.kind().kind) {
-    case TokenizerKind::byte_bpe: return Bpe::load(vocabulary, warnings);
-    default: return nullptr;
+// How many bytes at the start of `text` are well-formed characters, or belong to none.
+std::size_t run_length(std::string_view text, bool well_formed) {
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const std::size_t character = utf8_character_length(text.substr(length));
+    if ((character > 0) != well_formed) break;
+    length += std::max<std::size_t>(character, 1);
   }
-}
-
-// Whether the token's text becomes the token when special tokens are parsed.
-bool is_special(const Vocabulary& vocabulary, TokenId id) {
-  const TokenType type = vocabulary.type(id);
-  if (type == TokenType::control || type == TokenType::unknown) return true;
-  // Files made by llama.cpp's converter give some end markers the type of ordinary text, and llama.cpp takes them for
-  // special all the same.
-  return vocabulary.ends_generation(id) ||
-         (vocabulary.kind().kind == TokenizerKind::byte_bpe && vocabulary.text(id) == "</s>");
+  return length;
 }
 
 }  // namespace
 
-Tokenizer::Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {
-  std::vector<SpecialMatcher::Entry> user_defined, all;
-  for (TokenId id = 0; vocabulary_.contains(id); ++id) {
-    const SpecialMatcher::Entry entry{vocabulary_.text(id), id};
-    const bool is_user_defined = vocabulary_.type(id) == TokenType::user_defined;
-    if (is_user_defined) user_defined.push_back(entry);
-    if (is_user_defined || is_special(vocabulary_, id)) all.push_back(entry);
+// Encodes one text: what is between the added tokens goes through the pipeline.
+class Tokenizer::Run {
+ public:
+  Run(const Tokenizer& tokenizer, std::size_t text_bytes, bool parse_special, std::vector<TokenId>& ids)
+      : tokenizer_(tokenizer),
+        pipeline_(*tokenizer.pipeline_),
+        cache_(pipeline_.model(), text_bytes),
+        parse_special_(parse_special),
+        ids_(ids) {}
+
+  // `offset`: where `text` stands in what the user gave.
+  Result<void> encode(std::string_view text, std::size_t offset) {
+    if (pipeline_.takes_any_bytes()) return encode_well_formed(text, offset);
+    while (!text.empty()) {
+      const std::size_t well_formed = run_length(text, true);
+      PLM_TRY(encode_well_formed(text.substr(0, well_formed), offset));
+      text.remove_prefix(well_formed);
+      offset += well_formed;
+
+      const std::size_t ill_formed = run_length(text, false);
+      PLM_TRY(encode_ill_formed(text.substr(0, ill_formed), offset));
+      text.remove_prefix(ill_formed);
+      offset += ill_formed;
+    }
+    return {};
   }
-  always_whole_ = SpecialMatcher(std::move(user_defined));
-  all_special_ = SpecialMatcher(std::move(all));
+
+ private:
+  Result<void> encode_well_formed(std::string_view text, std::size_t offset) {
+    if (text.empty()) return {};
+    std::string normal;
+    if (pipeline_.normalizes()) {
+      PLM_TRY_ASSIGN(normal, pipeline_.normalize(text));
+      text = normal;
+    }
+    bool begins_text = offset == 0;
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const auto match = tokenizer_.in_normal_text_.find(text, at, parse_special_);
+      const std::size_t end = match ? match->begin : text.size();
+      if (end > at) PLM_TRY(pipeline_.encode(text.substr(at, end - at), begins_text, cache_, ids_));
+      if (!match) break;
+      ids_.push_back(match->id);
+      at = match->end;
+      begins_text = false;
+    }
+    return {};
+  }
+
+  Result<void> encode_ill_formed(std::string_view bytes, std::size_t offset) {
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      const auto byte = static_cast<unsigned char>(bytes[at]);
+      if (pipeline_.model().spells_byte(byte)) continue;
+      return fail(ErrorKind::usage,
+                  "byte 0x{:02x} at offset {} is not part of UTF-8 text and the vocabulary has no token for it; "
+                  "give the text in UTF-8",
+                  byte, offset + at);
+    }
+    if (!bytes.empty()) cache_.append(bytes, ids_);
+    return {};
+  }
+
+  const Tokenizer& tokenizer_;
+  const TextPipeline& pipeline_;
+  PieceCache cache_;
+  bool parse_special_;
+  std::vector<TokenId>& ids_;
+};
+
+Tokenizer::Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {
   warnings_.assign(vocabulary_.warnings().begin(), vocabulary_.warnings().end());
 }
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(std::shared_ptr<const GgufFile> file) {
   PLM_TRY_ASSIGN(Vocabulary vocabulary, Vocabulary::load(std::move(file)));
   std::shared_ptr<Tokenizer> tokenizer(new Tokenizer(std::move(vocabulary)));
-  PLM_TRY_ASSIGN(tokenizer->encoder_, load_encoder(tokenizer->vocabulary_, tokenizer->warnings_));
+  tokenizer->in_raw_text_ = AddedTokens(added_tokens_of(tokenizer->vocabulary_));
+  PLM_TRY_ASSIGN(tokenizer->pipeline_, load_gguf_pipeline(tokenizer->vocabulary_, tokenizer->warnings_));
   return tokenizer;
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  const SpecialMatcher& matcher = options.parse_special ? all_special_ : always_whole_;
-  return encode_between(text, [&](std::size_t at) { return matcher.find(text, at); }, options.add_special);
+  const auto find = [&](std::size_t at) { return in_raw_text_.find(text, at, options.parse_special); };
+  return encode_between(text, find, options);
 }
 
 namespace {
 
-// Finds user-defined tokens anywhere in a marked text and control tokens in the runs that the template wrote.
+// Finds user-defined tokens anywhere in a marked text, and control tokens in the runs that the template wrote.
 class MarkedFinder {
  public:
-  MarkedFinder(const jinja::MarkedText& text, const SpecialMatcher& anywhere, const SpecialMatcher& in_template)
-      : text_(text), anywhere_(anywhere), in_template_(in_template) {}
+  MarkedFinder(const AddedTokens& tokens, const jinja::MarkedText& text) : tokens_(tokens), text_(text) {}
 
   std::optional<SpecialMatcher::Match> find(std::size_t at) {
-    if (!is_known_ || (whole_ && whole_->begin < at)) whole_ = anywhere_.find(text_.text(), at);
+    if (!is_known_ || (anywhere_ && anywhere_->begin < at)) anywhere_ = tokens_.find(text_.text(), at, false);
     is_known_ = true;
     const auto runs = text_.runs();
     while (run_ < runs.size() && runs[run_].end <= at) ++run_;
     for (; run_ < runs.size(); ++run_) {
       const auto& run = runs[run_];
-      if (whole_ && whole_->begin < run.begin) break;
+      if (anywhere_ && anywhere_->begin < run.begin) break;
       if (run.origin != jinja::Origin::template_text) continue;
-      const auto found =
-          in_template_.find(std::string_view(text_.text()).substr(0, run.end), std::max(at, run.begin));
-      if (found) return whole_ && whole_->begin < found->begin ? whole_ : found;
+      const std::string_view up_to_its_end = std::string_view(text_.text()).substr(0, run.end);
+      const auto found = tokens_.find(up_to_its_end, std::max(at, run.begin), true);
+      if (found) return anywhere_ && anywhere_->begin < found->begin ? anywhere_ : found;
     }
-    return whole_;
+    return anywhere_;
   }
 
  private:
+  const AddedTokens& tokens_;
   const jinja::MarkedText& text_;
-  const SpecialMatcher& anywhere_;
-  const SpecialMatcher& in_template_;
   std::size_t run_ = 0;  // earlier ones hold nothing more
   bool is_known_ = false;
-  std::optional<SpecialMatcher::Match> whole_;  // the next that may stand anywhere
+  std::optional<SpecialMatcher::Match> anywhere_;  // the next user-defined token
 };
 
 }  // namespace
 
 Result<std::vector<TokenId>> Tokenizer::encode(const jinja::MarkedText& text, const EncodeOptions& options) const {
   if (options.parse_special) return encode(text.text(), options);
-  MarkedFinder finder(text, always_whole_, all_special_);
-  return encode_between(text.text(), [&](std::size_t at) { return finder.find(at); }, options.add_special);
+  MarkedFinder finder(in_raw_text_, text);
+  return encode_between(text.text(), [&](std::size_t at) { return finder.find(at); }, options);
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode_between(std::string_view text, const Finder& find,
-                                                       bool add_special) const {
-  if (encoder_ == nullptr) {
+                                                       const EncodeOptions& options) const {
+  if (pipeline_ == nullptr) {
     return fail(ErrorKind::bad_input,
                 "{}: tokenizer.ggml.model is '{}': encoding with a {} tokeniser is not implemented; give token ids",
                 vocabulary_.file().path(), vocabulary_.kind().name, vocabulary_.kind().title);
@@ -108,21 +161,22 @@ Result<std::vector<TokenId>> Tokenizer::encode_between(std::string_view text, co
   }
   std::vector<TokenId> ids;
   const auto bos = vocabulary_.special(SpecialToken::bos);
-  const bool adds_bos = add_special && vocabulary_.adds_bos();
+  const bool adds_bos = options.add_special && vocabulary_.adds_bos();
   if (adds_bos) ids.push_back(*bos);
 
+  Run run(*this, text.size(), options.parse_special, ids);
   std::size_t at = 0;
   while (at < text.size()) {
     const auto match = find(at);
     const std::size_t end = match ? match->begin : text.size();
-    if (end > at) PLM_TRY(encoder_->encode(text.substr(at, end - at), at, ids));
+    if (end > at) PLM_TRY(run.encode(text.substr(at, end - at), at));
     if (!match) break;
     const bool repeats_bos = adds_bos && match->begin == 0 && match->id == *bos;
     if (!repeats_bos) ids.push_back(match->id);
     at = match->end;
   }
-  if (add_special && vocabulary_.adds_eos()) ids.push_back(*vocabulary_.special(SpecialToken::eos));
-  if (add_special && vocabulary_.adds_separator()) ids.push_back(*vocabulary_.special(SpecialToken::separator));
+  if (options.add_special && vocabulary_.adds_eos()) ids.push_back(*vocabulary_.special(SpecialToken::eos));
+  if (options.add_special && vocabulary_.adds_separator()) ids.push_back(*vocabulary_.special(SpecialToken::separator));
   return ids;
 }
 

@@ -1,9 +1,9 @@
-// Text to tokens: splits at special tokens, gives the ordinary text between them to the encoder of the vocabulary's
+// Text to tokens: splits at special tokens, gives the ordinary text between them to the pipeline of the vocabulary's
 // kind, and puts around it what the model expects.
 //
 // User-defined tokens are always kept whole. Control tokens are recognised only when asked for: in the words of a user
 // "<|im_end|>" is ten characters of ordinary text. A vocabulary whose encoder is not written yet loads all the same,
-// for use by ids; only encoding is refused. Adding a kind: a subclass of TextEncoder and its line in tokenizer.cpp.
+// for use by ids; only encoding is refused.
 // Immutable, so threads may share it. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "text/added_tokens.h"
 #include "text/jinja/marked_text.h"
-#include "text/special_matcher.h"
-#include "text/text_encoder.h"
+#include "text/text_pipeline.h"
 #include "text/vocabulary.h"
 
 namespace plm {
@@ -48,16 +48,18 @@ class Tokenizer {
   [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
 
  private:
-  // The first token at byte `at` or later that is kept whole.
+  class Run;
+  // The first added token at byte `at` or later.
   using Finder = std::function<std::optional<SpecialMatcher::Match>(std::size_t at)>;
   [[nodiscard]] Result<std::vector<TokenId>> encode_between(std::string_view text, const Finder& find,
-                                                            bool add_special) const;
+                                                            const EncodeOptions& options) const;
+
   explicit Tokenizer(Vocabulary vocabulary);
 
   Vocabulary vocabulary_;
-  std::unique_ptr<TextEncoder> encoder_;  // null: not written yet
-  SpecialMatcher always_whole_;           // user-defined tokens
-  SpecialMatcher all_special_;            // those and the control tokens
+  std::unique_ptr<const TextPipeline> pipeline_;  // null: not written yet
+  AddedTokens in_raw_text_;                       // looked for before the text is normalised
+  AddedTokens in_normal_text_;                    // and after
   std::vector<std::string> warnings_;
 };
 

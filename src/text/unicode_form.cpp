@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "text/unicode_class.h"
 
 namespace plm {
 namespace {
@@ -31,18 +32,52 @@ bool has_endless_marks(std::string_view text) {
 
 }  // namespace
 
-std::string to_nfc(std::string_view text) {
-  // Text below U+0300, whose first byte is CC, is composed already.
-  const bool may_change =
-      std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xCC; });
+std::string to_unicode_form(UnicodeForm form, std::string_view text) {
+  // Composed text below U+0300, whose first byte is CC, is composed already; only ASCII is in every form.
+  const unsigned char first_changing = form == UnicodeForm::nfc ? 0xCC : 0x80;
+  const bool may_change = std::any_of(text.begin(), text.end(),
+                                      [&](char c) { return static_cast<unsigned char>(c) >= first_changing; });
   if (!may_change || has_endless_marks(text)) return std::string(text);
-  utf8proc_uint8_t* composed = nullptr;
-  const auto size = utf8proc_map(utf8_bytes(text), static_cast<utf8proc_ssize_t>(text.size()), &composed,
-                                 static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  const bool composes = form == UnicodeForm::nfc || form == UnicodeForm::nfkc;
+  const bool is_compatible = form == UnicodeForm::nfkc || form == UnicodeForm::nfkd;
+  const int options = UTF8PROC_STABLE | (composes ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+                      (is_compatible ? UTF8PROC_COMPAT : 0);
+  utf8proc_uint8_t* formed = nullptr;
+  const auto size = utf8proc_map(utf8_bytes(text), static_cast<utf8proc_ssize_t>(text.size()), &formed,
+                                 static_cast<utf8proc_option_t>(options));
   PLM_CHECK(size >= 0);
-  const std::string result(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(size));
-  std::free(composed);
+  const std::string result(reinterpret_cast<const char*>(formed), static_cast<std::size_t>(size));
+  std::free(formed);
   return result;
+}
+
+std::string to_lower_case(std::string_view text) {
+  std::string lower;
+  lower.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    at += character.bytes;
+    if (character.code < 0x80) {
+      const auto c = static_cast<char>(character.code);
+      lower.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+    } else if (character.code == 0x130) {
+      lower += "i\xCC\x87";  // the one letter whose lower case is two characters
+    } else {
+      append_character(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(character.code))), lower);
+    }
+  }
+  return lower;
+}
+
+std::string without_marks(std::string_view text) {
+  std::string kept;
+  kept.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    if (character.code < 0x300 || !is_nonspacing_mark(character.code)) kept.append(text, at, character.bytes);
+    at += character.bytes;
+  }
+  return kept;
 }
 
 }  // namespace plm

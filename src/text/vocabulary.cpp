@@ -197,7 +197,8 @@ Result<void> Vocabulary::load_rules() {
   adds_bos_ = add_bos.value_or(kind_->add_bos || (row != nullptr && row->add_bos));
   adds_eos_ = add_eos.value_or(kind_->add_eos);
   adds_separator_ = add_separator.value_or(kind_->add_separator);
-  adds_space_prefix_ = add_space.value_or(kind_->add_space_prefix);
+  // Some byte-level files carry this key as well, and nobody follows it.
+  adds_space_prefix_ = kind_->spelling == Spelling::space_marks && add_space.value_or(kind_->add_space_prefix);
 
   const auto without_token = [&](bool& adds, SpecialToken purpose, std::string_view name) {
     if (!adds || special(purpose)) return;

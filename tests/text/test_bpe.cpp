@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/philox.h"
+#include "text/tokenizer.h"
 #include "text/vocabulary_file.h"
 
 namespace plm {
@@ -14,12 +15,10 @@ namespace {
 
 struct Loaded {
   explicit Loaded(const VocabularyFields& fields)
-      : vocabulary(Vocabulary::load(file_of(fields.writer())).value()), bpe(Bpe::load(vocabulary, warnings)) {}
+      : tokenizer(Tokenizer::load(file_of(fields.writer())).value()), vocabulary(tokenizer->vocabulary()) {}
 
-  [[nodiscard]] Result<Ids> encode(std::string_view text, std::size_t offset = 0) const {
-    Ids ids;
-    PLM_TRY(bpe.value()->encode(text, offset, ids));
-    return ids;
+  [[nodiscard]] Result<Ids> encode(std::string_view text) const {
+    return tokenizer->encode(text, {.add_special = false});
   }
   [[nodiscard]] std::string decode(const Ids& ids) const {
     std::string bytes;
@@ -27,9 +26,8 @@ struct Loaded {
     return bytes;
   }
 
-  Vocabulary vocabulary;
-  std::vector<std::string> warnings;
-  Result<std::unique_ptr<Bpe>> bpe;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  const Vocabulary& vocabulary;
 };
 
 // The definition: of all neighbours that may merge, the leftmost of those with the lowest rank do; again and again.
@@ -131,12 +129,12 @@ TEST(Bpe, IllFormedBytesFormPiecesOfTheirOwn) {
 
 TEST(Bpe, BytesWithoutATokenAreRefusedWithTheirPlace) {
   const Loaded loaded({.tokens = {"a", "b"}, .merges = {"a b"}});
-  const auto ids = loaded.encode("ab\xFF", 100);
+  const auto ids = loaded.encode("ab\xFF");
   ASSERT_FALSE(ids.has_value());
   EXPECT_EQ(ids.error().kind, ErrorKind::usage);
   EXPECT_EQ(
       ids.error().message,
-      "byte 0xff at offset 102 is not part of UTF-8 text and the vocabulary has no token for it; give the text in "
+      "byte 0xff at offset 2 is not part of UTF-8 text and the vocabulary has no token for it; give the text in "
       "UTF-8");
   EXPECT_EQ(loaded.encode("aéb").value(), (Ids{0, 1})) << "a character that no token spells is left out";
 }
@@ -151,15 +149,6 @@ TEST(Bpe, AWholePieceGoesBeforeTheMergesWhereTheModelSaysSo) {
   VocabularyFields control = fields;
   control.types = {1, 1, 1, 1, 1, 3};
   EXPECT_EQ(Loaded(control).encode("abc").value(), (Ids{0, 4})) << "text never becomes a control token";
-}
-
-TEST(Bpe, UnknownPreTokenizersAreNamed) {
-  const Loaded loaded({.pre = "nosuch", .tokens = {"a"}, .merges = {"a a"}});
-  ASSERT_FALSE(loaded.bpe.has_value());
-  EXPECT_EQ(loaded.bpe.error().kind, ErrorKind::bad_input);
-  EXPECT_TRUE(loaded.bpe.error().message.starts_with(
-      "m.gguf: tokenizer.ggml.pre is 'nosuch', an unknown pre-tokeniser; known are default, gpt-2,"))
-      << loaded.bpe.error().message;
 }
 
 }  // namespace

@@ -8,26 +8,25 @@ namespace plm {
 namespace {
 
 std::vector<std::string> pieces_of(std::span<const std::string_view> expressions, std::string_view text) {
-  std::vector<std::string_view> pieces;
-  const auto split = PreTokenizer::compile(expressions).value().split(text, pieces);
-  EXPECT_TRUE(split.has_value());
-  return {pieces.begin(), pieces.end()};
+  Pieces pieces(text);
+  EXPECT_TRUE(PreTokenizer::compile(expressions).value().cut(pieces).has_value());
+  return {pieces.list().begin(), pieces.list().end()};
 }
 
 std::vector<std::string> pieces_of(std::string_view name, std::string_view text) {
   return pieces_of(find_pre_tokenizer(name)->expressions, text);
 }
 
-using Pieces = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 TEST(PreTokenizer, CutsAsTheModelsWereTrained) {
   EXPECT_EQ(pieces_of("gpt-2", "It's 1234  days, \n ok"),
-            (Pieces{"It", "'s", " 1234", " ", " days", ",", " \n", " ok"}));
-  EXPECT_EQ(pieces_of("smollm", "a 12 b"), (Pieces{"a", " ", "1", "2", " b"}));
+            (Words{"It", "'s", " 1234", " ", " days", ",", " \n", " ok"}));
+  EXPECT_EQ(pieces_of("smollm", "a 12 b"), (Words{"a", " ", "1", "2", " b"}));
   EXPECT_EQ(pieces_of("llama-bpe", "It'S 12345\n\n\nx(y)"),
-            (Pieces{"It", "'S", " ", "123", "45", "\n\n\n", "x", "(y", ")"}));
-  EXPECT_EQ(pieces_of("qwen2", "12 a\t\tb"), (Pieces{"1", "2", " a", "\t", "\tb"}));
-  EXPECT_EQ(pieces_of("falcon", "1234567"), (Pieces{"123", "456", "7"}));
+            (Words{"It", "'S", " ", "123", "45", "\n\n\n", "x", "(y", ")"}));
+  EXPECT_EQ(pieces_of("qwen2", "12 a\t\tb"), (Words{"1", "2", " a", "\t", "\tb"}));
+  EXPECT_EQ(pieces_of("falcon", "1234567"), (Words{"123", "456", "7"}));
 }
 
 TEST(PreTokenizer, PiecesJoinToTheText) {
@@ -36,10 +35,10 @@ TEST(PreTokenizer, PiecesJoinToTheText) {
     const PreTokenizer pre_tokenizer = PreTokenizer::compile(find_pre_tokenizer(name)->expressions).value();
     for (const Json& string : tiny_bpe_golden().at("strings")) {
       const auto text = string.get<std::string>();
-      std::vector<std::string_view> pieces;
-      ASSERT_TRUE(pre_tokenizer.split(text, pieces).has_value());
+      Pieces pieces(text);
+      ASSERT_TRUE(pre_tokenizer.cut(pieces).has_value());
       std::string joined;
-      for (const std::string_view piece : pieces) {
+      for (const std::string_view piece : pieces.list()) {
         EXPECT_FALSE(piece.empty());
         joined += piece;
       }
@@ -50,16 +49,16 @@ TEST(PreTokenizer, PiecesJoinToTheText) {
 
 TEST(PreTokenizer, WhatLiesBetweenMatchesIsAPieceAndIsCutFurther) {
   constexpr std::string_view kDigitsThenB[] = {"[0-9]+", "b"};
-  EXPECT_EQ(pieces_of(kDigitsThenB, "ab12bc"), (Pieces{"a", "b", "12", "b", "c"}));
-  EXPECT_EQ(pieces_of(kDigitsThenB, ""), Pieces{});
-  EXPECT_EQ(pieces_of(std::span<const std::string_view>(), "whole"), Pieces{"whole"});
+  EXPECT_EQ(pieces_of(kDigitsThenB, "ab12bc"), (Words{"a", "b", "12", "b", "c"}));
+  EXPECT_EQ(pieces_of(kDigitsThenB, ""), Words{});
+  EXPECT_EQ(pieces_of(std::span<const std::string_view>(), "whole"), Words{"whole"});
 }
 
 TEST(PreTokenizer, AnEmptyMatchCutsAndGoesOn) {
   constexpr std::string_view kGroupsOfThree[] = {R"((?=(\d{3})+(?!\d)))"};
-  EXPECT_EQ(pieces_of(kGroupsOfThree, "1234567"), (Pieces{"1", "234", "567"}));
+  EXPECT_EQ(pieces_of(kGroupsOfThree, "1234567"), (Words{"1", "234", "567"}));
   constexpr std::string_view kEverywhere[] = {""};
-  EXPECT_EQ(pieces_of(kEverywhere, "é中"), (Pieces{"é", "中"}));
+  EXPECT_EQ(pieces_of(kEverywhere, "é中"), (Words{"é", "中"}));
 }
 
 TEST(PreTokenizer, NamesAreFoundWholeOnly) {
@@ -77,8 +76,9 @@ TEST(PreTokenizer, ExpressionsThatDoNotCompileAreRefused) {
 
 TEST(PreTokenizer, ExceedingTheLimitsIsAnError) {
   constexpr std::string_view kHostile[] = {"(a+)+$"};
-  std::vector<std::string_view> pieces;
-  EXPECT_FALSE(PreTokenizer::compile(kHostile).value().split(std::string(60, 'a') + 'b', pieces).has_value());
+  const std::string text = std::string(60, 'a') + 'b';
+  Pieces pieces(text);
+  EXPECT_FALSE(PreTokenizer::compile(kHostile).value().cut(pieces).has_value());
 }
 
 }  // namespace
