@@ -22,7 +22,8 @@ std::uint32_t rank_of_score(float score) {
 
 class Bpe::Encoder final : public PieceEncoder {
  public:
-  explicit Encoder(const Bpe& bpe) : bpe_(bpe) {}
+  Encoder(const Bpe& bpe, std::size_t text_bytes)
+      : bpe_(bpe), recent_(std::clamp<std::size_t>(std::bit_ceil(text_bytes), 16, 8192)) {}
 
   void append(std::string_view piece, std::vector<TokenId>& ids) override {
     if (bpe_.rules_.whole_pieces) {
@@ -66,8 +67,9 @@ class Bpe::Encoder final : public PieceEncoder {
       std::size_t bytes = 1;
       TokenId id;
       if (bpe_.rules_.starts_as_characters) {
-        bytes = std::max<std::size_t>(utf8_character_length(piece_.substr(at)), 1);
-        id = bpe_.find_text(piece_.substr(at, bytes));
+        const auto lead = static_cast<unsigned char>(piece_[at]);
+        if (lead >= 0x80) bytes = std::max<std::size_t>(utf8_character_length(piece_.substr(at)), 1);
+        id = lead < 0x80 ? bpe_.ascii_tokens_[lead] : bpe_.find_text(piece_.substr(at, bytes));
       } else {
         id = bpe_.byte_tokens_[static_cast<unsigned char>(piece_[at])];
       }
@@ -89,12 +91,23 @@ class Bpe::Encoder final : public PieceEncoder {
     left.merge = {};
     if (left.next < 0) return;
     const Symbol& right = symbol(left.next);
-    if (!bpe_.rules_.ranks_by_score) {
-      left.merge = bpe_.merges_.find(left.id, right.id);
+    const bool by_score = bpe_.rules_.ranks_by_score;
+    if (left.id == kNoToken || right.id == kNoToken) {
+      if (by_score) left.merge = merge_by_score(left, right);
       return;
     }
+    // The tables of a large vocabulary do not fit the processor's caches, the pairs of a text do.
+    const auto pair = std::uint64_t{static_cast<std::uint32_t>(left.id)} << 32 | static_cast<std::uint32_t>(right.id);
+    MergeEntry& recent = recent_[(pair * 0x9E3779B97F4A7C15U) >> 40 & (recent_.size() - 1)];
+    if (recent.left != left.id || recent.right != right.id) {
+      recent = {left.id, right.id, by_score ? merge_by_score(left, right) : bpe_.merges_.find(left.id, right.id)};
+    }
+    left.merge = recent.merge;
+  }
+
+  Merge merge_by_score(const Symbol& left, const Symbol& right) {
     const TokenId product = bpe_.find_text(piece_.substr(left.begin, end_of(right) - left.begin));
-    if (product != kNoToken) left.merge = {rank_of_score(bpe_.vocabulary_.score(product)), product};
+    return product == kNoToken ? Merge() : Merge{rank_of_score(bpe_.vocabulary_.score(product)), product};
   }
 
   // Looks for the best merge in the whole chain each time: faster than a heap while the chain is short.
@@ -174,6 +187,7 @@ class Bpe::Encoder final : public PieceEncoder {
   }
 
   const Bpe& bpe_;
+  std::vector<MergeEntry> recent_;  // a power of two, by the pair's hash: what was looked up last
   std::string_view piece_;
   std::vector<Symbol> symbols_;
   std::vector<std::uint64_t> queue_;  // rank << 32 | symbol, a heap with the least on top: best rank, then leftmost
@@ -183,7 +197,12 @@ class Bpe::Encoder final : public PieceEncoder {
 Bpe::Bpe(const Vocabulary& vocabulary, const BpeRules& rules, MergeTable merges)
     : vocabulary_(vocabulary), rules_(rules), merges_(std::move(merges)) {
   find_byte_tokens();
-  if (rules_.starts_as_characters) find_joints();
+  if (!rules_.starts_as_characters) return;
+  for (std::size_t i = 0; i < ascii_tokens_.size(); ++i) {
+    const char character = static_cast<char>(i);
+    ascii_tokens_[i] = find_text({&character, 1});
+  }
+  find_joints();
 }
 
 Result<std::unique_ptr<Bpe>> Bpe::load(const Vocabulary& vocabulary, const BpeRules& rules,
@@ -240,6 +259,8 @@ std::size_t Bpe::first_part(std::string_view text) const {
   return text.size();
 }
 
-std::unique_ptr<PieceEncoder> Bpe::encoder() const { return std::make_unique<Encoder>(*this); }
+std::unique_ptr<PieceEncoder> Bpe::encoder(std::size_t text_bytes) const {
+  return std::make_unique<Encoder>(*this, text_bytes);
+}
 
 }  // namespace plm

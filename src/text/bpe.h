@@ -39,7 +39,7 @@ class Bpe final : public PieceModel {
   static Result<std::unique_ptr<Bpe>> load(const Vocabulary& vocabulary, const BpeRules& rules,
                                            std::vector<std::string>& warnings);
 
-  [[nodiscard]] std::unique_ptr<PieceEncoder> encoder() const override;
+  [[nodiscard]] std::unique_ptr<PieceEncoder> encoder(std::size_t text_bytes) const override;
   [[nodiscard]] bool spells_byte(unsigned char byte) const override { return byte_tokens_[byte] != kNoToken; }
   [[nodiscard]] std::size_t first_part(std::string_view text) const override;
 
@@ -56,6 +56,7 @@ class Bpe final : public PieceModel {
   BpeRules rules_;
   MergeTable merges_;
   std::array<TokenId, 256> byte_tokens_;  // kNoToken where the vocabulary has none
+  std::array<TokenId, 128> ascii_tokens_{};  // of pieces that start as characters
   // Of pieces that start as characters: the last bytes that stand before a "▁" within some token. Between any other
   // byte and "▁" nothing can ever merge.
   std::bitset<256> joints_;

@@ -6,7 +6,7 @@
 namespace plm {
 
 PieceCache::PieceCache(const PieceModel& model, std::size_t text_bytes)
-    : encoder_(model.encoder()),
+    : encoder_(model.encoder(text_bytes)),
       slots_(std::clamp<std::size_t>(std::bit_ceil(text_bytes / 8), 16, 16384)),
       seed_(hash_seed(slots_.data())) {}
 

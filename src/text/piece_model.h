@@ -27,8 +27,8 @@ class PieceModel {
  public:
   virtual ~PieceModel() = default;
 
-  /// The model must outlive it. Thread-safe.
-  [[nodiscard]] virtual std::unique_ptr<PieceEncoder> encoder() const = 0;
+  /// For a text of that many bytes: what it may remember is in proportion. The model must outlive it. Thread-safe.
+  [[nodiscard]] virtual std::unique_ptr<PieceEncoder> encoder(std::size_t text_bytes) const = 0;
 
   /// Whether a token stands for the single byte, so that text which is no UTF-8 can be kept.
   [[nodiscard]] virtual bool spells_byte(unsigned char byte) const = 0;

@@ -36,6 +36,9 @@ struct PreTokenizerRow {
 /// The scanner that does the same as these expressions; null when there is none.
 [[nodiscard]] WordScanner find_word_scanner(std::span<const std::string_view> expressions);
 
+/// The first name in GGUF that stands for these expressions; empty when there is none.
+[[nodiscard]] std::string_view find_pre_tokenizer_name(std::span<const std::string_view> expressions);
+
 /// Cuts every piece further, or rewrites it. Thread-safe. Errors (failed): an expression exceeds its limits.
 using PreTokenizerStep = std::function<Result<void>(Pieces&)>;
 

@@ -134,6 +134,14 @@ constexpr PreTokenizerRow kRows[] = {
     {.names = "deepseek-coder", .expressions = kDeepseekCoder},
 };
 
+// The first row with these expressions.
+const PreTokenizerRow* find_row(std::span<const std::string_view> expressions) {
+  for (const PreTokenizerRow& row : kRows) {
+    if (std::equal(expressions.begin(), expressions.end(), row.expressions.begin(), row.expressions.end())) return &row;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const PreTokenizerRow* find_pre_tokenizer(std::string_view name) {
@@ -151,12 +159,13 @@ std::string pre_tokenizer_names() {
 }
 
 WordScanner find_word_scanner(std::span<const std::string_view> expressions) {
-  for (const PreTokenizerRow& row : kRows) {
-    if (std::equal(expressions.begin(), expressions.end(), row.expressions.begin(), row.expressions.end())) {
-      return row.scanner;
-    }
-  }
-  return nullptr;
+  const PreTokenizerRow* row = find_row(expressions);
+  return row == nullptr ? nullptr : row->scanner;
+}
+
+std::string_view find_pre_tokenizer_name(std::span<const std::string_view> expressions) {
+  const PreTokenizerRow* row = find_row(expressions);
+  return row == nullptr ? std::string_view() : row->names.substr(0, row->names.find(','));
 }
 
 }  // namespace plm

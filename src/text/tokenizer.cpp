@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "text/gguf_pipeline.h"
+#include "text/huggingface_vocabulary.h"
 
 namespace plm {
 namespace {
@@ -20,6 +21,15 @@ std::size_t run_length(std::string_view text, bool well_formed) {
     length += std::max<std::size_t>(character, 1);
   }
   return length;
+}
+
+// What the file says is put around a text.
+Surroundings surroundings_of(const Vocabulary& vocabulary) {
+  Surroundings around;
+  if (vocabulary.adds_bos()) around.before.push_back(*vocabulary.special(SpecialToken::bos));
+  if (vocabulary.adds_eos()) around.after.push_back(*vocabulary.special(SpecialToken::eos));
+  if (vocabulary.adds_separator()) around.after.push_back(*vocabulary.special(SpecialToken::separator));
+  return around;
 }
 
 }  // namespace
@@ -98,10 +108,53 @@ Tokenizer::Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary))
 }
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(std::shared_ptr<const GgufFile> file) {
+  if (has_huggingface_tokenizer(*file)) {
+    PLM_TRY_ASSIGN(const HuggingfaceTexts texts, huggingface_texts(*file));
+    PLM_TRY_ASSIGN(const auto tokenizer, HuggingfaceTokenizer::parse(texts.tokenizer_json, texts.name));
+    GgufWriter writer;
+    std::vector<std::string> ignored;  // what other programs could not say is no matter here
+    PLM_TRY(add_ggml_vocabulary(*file, writer, ignored));
+    PLM_TRY_ASSIGN(auto vocabulary, vocabulary_file(writer, texts.name));
+    return load_parts(tokenizer, std::move(vocabulary));
+  }
   PLM_TRY_ASSIGN(Vocabulary vocabulary, Vocabulary::load(std::move(file)));
   std::shared_ptr<Tokenizer> tokenizer(new Tokenizer(std::move(vocabulary)));
   tokenizer->in_raw_text_ = AddedTokens(added_tokens_of(tokenizer->vocabulary_));
+  tokenizer->around_ = surroundings_of(tokenizer->vocabulary_);
   PLM_TRY_ASSIGN(tokenizer->pipeline_, load_gguf_pipeline(tokenizer->vocabulary_, tokenizer->warnings_));
+  return tokenizer;
+}
+
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::load_huggingface(std::string_view tokenizer_json,
+                                                                     std::string_view tokenizer_config_json,
+                                                                     std::string name) {
+  PLM_TRY_ASSIGN(const auto tokenizer, HuggingfaceTokenizer::parse(tokenizer_json, name));
+  GgufWriter writer;
+  std::vector<std::string> ignored;
+  const HuggingfaceTexts texts{tokenizer_json, tokenizer_config_json, {}, name};
+  PLM_TRY(add_ggml_vocabulary(tokenizer, texts, 0, writer, ignored));
+  PLM_TRY_ASSIGN(auto vocabulary, vocabulary_file(writer, std::move(name)));
+  return load_parts(tokenizer, std::move(vocabulary));
+}
+
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::load_parts(const HuggingfaceTokenizer& huggingface,
+                                                               std::shared_ptr<const GgufFile> file) {
+  PLM_TRY_ASSIGN(Vocabulary vocabulary, Vocabulary::load(std::move(file)));
+  std::shared_ptr<Tokenizer> tokenizer(new Tokenizer(std::move(vocabulary)));
+  PLM_TRY_ASSIGN(tokenizer->pipeline_,
+                 load_huggingface_pipeline(huggingface, tokenizer->vocabulary_, tokenizer->warnings_));
+  std::vector<AddedToken> raw, normal;
+  for (AddedToken token : huggingface.added) {
+    if (token.is_normalized) {
+      PLM_TRY_ASSIGN(token.text, tokenizer->pipeline_->normalize(token.text));
+      normal.push_back(std::move(token));
+    } else {
+      raw.push_back(std::move(token));
+    }
+  }
+  tokenizer->in_raw_text_ = AddedTokens(std::move(raw));
+  tokenizer->in_normal_text_ = AddedTokens(std::move(normal));
+  PLM_TRY_ASSIGN(tokenizer->around_, load_surroundings(huggingface));
   return tokenizer;
 }
 
@@ -146,7 +199,8 @@ class MarkedFinder {
 Result<std::vector<TokenId>> Tokenizer::encode(const jinja::MarkedText& text, const EncodeOptions& options) const {
   if (options.parse_special) return encode(text.text(), options);
   MarkedFinder finder(in_raw_text_, text);
-  return encode_between(text.text(), [&](std::size_t at) { return finder.find(at); }, options);
+  return encode_between(
+      text.text(), [&](std::size_t at) { return finder.find(at); }, options);
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode_between(std::string_view text, const Finder& find,
@@ -160,9 +214,8 @@ Result<std::vector<TokenId>> Tokenizer::encode_between(std::string_view text, co
     return fail(ErrorKind::usage, "text of {} bytes, at most {} are encoded at once", text.size(), kMaxTextBytes);
   }
   std::vector<TokenId> ids;
-  const auto bos = vocabulary_.special(SpecialToken::bos);
-  const bool adds_bos = options.add_special && vocabulary_.adds_bos();
-  if (adds_bos) ids.push_back(*bos);
+  if (options.add_special) ids = around_.before;
+  const TokenId last_before = ids.empty() ? kNoToken : ids.back();
 
   Run run(*this, text.size(), options.parse_special, ids);
   std::size_t at = 0;
@@ -171,12 +224,11 @@ Result<std::vector<TokenId>> Tokenizer::encode_between(std::string_view text, co
     const std::size_t end = match ? match->begin : text.size();
     if (end > at) PLM_TRY(run.encode(text.substr(at, end - at), at));
     if (!match) break;
-    const bool repeats_bos = adds_bos && match->begin == 0 && match->id == *bos;
+    const bool repeats_bos = match->begin == 0 && match->id == last_before;
     if (!repeats_bos) ids.push_back(match->id);
     at = match->end;
   }
-  if (options.add_special && vocabulary_.adds_eos()) ids.push_back(*vocabulary_.special(SpecialToken::eos));
-  if (options.add_special && vocabulary_.adds_separator()) ids.push_back(*vocabulary_.special(SpecialToken::separator));
+  if (options.add_special) ids.insert(ids.end(), around_.after.begin(), around_.after.end());
   return ids;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "text/added_tokens.h"
+#include "text/huggingface_pipeline.h"
 #include "text/jinja/marked_text.h"
 #include "text/text_pipeline.h"
 #include "text/vocabulary.h"
@@ -30,8 +31,15 @@ struct EncodeOptions {
 
 class Tokenizer {
  public:
-  /// Errors (bad_input) name the file and the key. The tokeniser keeps the file open.
+  /// A file that carries a tokenizer.json (huggingface_vocabulary.h) is read by that. Errors (bad_input) name the file
+  /// and the key. The tokeniser keeps the file open.
   static Result<std::shared_ptr<const Tokenizer>> load(std::shared_ptr<const GgufFile> file);
+
+  /// The same from the texts of tokenizer.json and, if not empty, tokenizer_config.json; `name` is what errors call the
+  /// folder. Errors (bad_input) name it, the file and the field.
+  static Result<std::shared_ptr<const Tokenizer>> load_huggingface(std::string_view tokenizer_json,
+                                                                   std::string_view tokenizer_config_json,
+                                                                   std::string name);
 
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
 
@@ -55,11 +63,14 @@ class Tokenizer {
                                                             const EncodeOptions& options) const;
 
   explicit Tokenizer(Vocabulary vocabulary);
+  static Result<std::shared_ptr<const Tokenizer>> load_parts(const HuggingfaceTokenizer& tokenizer,
+                                                             std::shared_ptr<const GgufFile> vocabulary);
 
   Vocabulary vocabulary_;
   std::unique_ptr<const TextPipeline> pipeline_;  // null: not written yet
   AddedTokens in_raw_text_;                       // looked for before the text is normalised
   AddedTokens in_normal_text_;                    // and after
+  Surroundings around_;
   std::vector<std::string> warnings_;
 };
 

@@ -120,6 +120,6 @@ std::size_t Unigram::first_part(std::string_view text) const {
   return std::min(text.find(kSpaceMark, 1), text.size());
 }
 
-std::unique_ptr<PieceEncoder> Unigram::encoder() const { return std::make_unique<Encoder>(*this); }
+std::unique_ptr<PieceEncoder> Unigram::encoder(std::size_t) const { return std::make_unique<Encoder>(*this); }
 
 }  // namespace plm

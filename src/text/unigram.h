@@ -29,7 +29,7 @@ class Unigram final : public PieceModel {
   /// `vocabulary` must outlive it.
   Unigram(const Vocabulary& vocabulary, const UnigramRules& rules);
 
-  [[nodiscard]] std::unique_ptr<PieceEncoder> encoder() const override;
+  [[nodiscard]] std::unique_ptr<PieceEncoder> encoder(std::size_t text_bytes) const override;
   [[nodiscard]] bool spells_byte(unsigned char) const override { return false; }
   [[nodiscard]] std::size_t first_part(std::string_view text) const override;
 

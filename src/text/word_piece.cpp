@@ -54,6 +54,6 @@ WordPiece::WordPiece(const Vocabulary& vocabulary, const WordPieceRules& rules) 
   continuing_ = PrefixTree(std::move(continuing));
 }
 
-std::unique_ptr<PieceEncoder> WordPiece::encoder() const { return std::make_unique<Encoder>(*this); }
+std::unique_ptr<PieceEncoder> WordPiece::encoder(std::size_t) const { return std::make_unique<Encoder>(*this); }
 
 }  // namespace plm

@@ -27,7 +27,7 @@ class WordPiece final : public PieceModel {
   /// `vocabulary` must outlive it.
   WordPiece(const Vocabulary& vocabulary, const WordPieceRules& rules);
 
-  [[nodiscard]] std::unique_ptr<PieceEncoder> encoder() const override;
+  [[nodiscard]] std::unique_ptr<PieceEncoder> encoder(std::size_t text_bytes) const override;
   [[nodiscard]] bool spells_byte(unsigned char) const override { return false; }
 
  private:
