@@ -63,7 +63,7 @@ Flow For::run(Rendering& rendering, const Value& collection, std::size_t depth) 
   Flow flow = Flow::next;
   while (const Value* item = loop->advance()) {
     has_turns = true;
-    rendering.spend_steps(1);
+    rendering.spend_steps(4);  // a scope and its names cost about as much as four expressions
     const ScopeGuard guard(rendering, inner_scope(rendering));
     rendering.at(*this);
     rendering.assign(target, *item);

@@ -1,4 +1,5 @@
 // Expressions of the template language. Declared in parser.h. Tested by tests/text/jinja/test_template.cpp.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -27,16 +29,17 @@ Value generator(Call& call, std::vector<Value> values) {
 // failure behind the last one that is wanted never happens: it is kept with the generator.
 template <typename Visit>
 Value generated(Call& call, Visit visit) {
-  std::vector<Value> given, results;
+  std::vector<Value> results;
   std::shared_ptr<const Failure> failure;
-  if (Sequence* source = call.subject.sequence(); source != nullptr && source->kind == Sequence::Kind::generator) {
-    given = std::exchange(source->items, {});
-    failure = source->failure;
-    call.rendering.spend_steps(given.size());
-  } else {
-    given = items(call);
-  }
   try {
+    std::vector<Value> given;
+    if (Sequence* source = call.subject.sequence(); source != nullptr && source->kind == Sequence::Kind::generator) {
+      given = std::exchange(source->items, {});
+      failure = source->failure;
+      call.rendering.spend_steps(given.size());
+    } else {
+      given = items(call);
+    }
     for (Value& item : given) visit(std::move(item), results);
   } catch (const Failure& met) {
     failure = std::make_shared<const Failure>(met);
@@ -164,13 +167,11 @@ Value dictsort(Call& call) {
 
 Value unique(Call& call) {
   std::unordered_set<std::string> seen;
-  std::vector<Value> kept;
-  for (Value& item : items(call)) {
+  return generated(call, [&](Value item, std::vector<Value>& kept) {
     const std::string key = key_spelling(comparison_key(call, item, call.given_some(1), call.flag(0, false)));
     call.rendering.spend_text(key.size());
     if (seen.insert(key).second) kept.push_back(std::move(item));
-  }
-  return generator(call, std::move(kept));
+  });
 }
 
 template <bool wants_greatest>
@@ -291,6 +292,7 @@ Value map(Call& call) {
     if (path == nullptr) refuse("map needs the name of a filter, or attribute=...");
   }
   if (fallback != nullptr && fallback->is_none()) fallback = nullptr;
+  if (!call.subject.is_true()) return generator(call, {});
   return generated(call, [&](const Value& item, std::vector<Value>& results) {
     results.push_back(path != nullptr ? attribute_path(call.rendering, item, *path, fallback)
                                       : call_named(call, find_filter, item, 0));

@@ -153,11 +153,17 @@ std::vector<MarkedText> wrapped(const MarkedText& line, std::size_t width, bool 
     if (!pieces.empty() && pieces.back().characters > width) {
       WrapPiece& long_piece = pieces.back();
       if (breaks_words) {
-        const std::size_t room = width - length;
         const std::string_view rest = std::string_view(line.text()).substr(long_piece.begin);
-        const std::size_t cut = long_piece.begin + byte_of_character(rest, room);
-        chosen.push_back({long_piece.begin, cut, room, /*is_space=*/room == 0});  // as Python, drops nothing else then
-        long_piece.begin = cut;
+        std::size_t size = byte_of_character(rest, width - length);
+        // A hyphen among them is the better place to cut.
+        const std::size_t hyphen = breaks_hyphens ? rest.substr(0, size).rfind('-') : std::string_view::npos;
+        const bool has_more =
+            hyphen != std::string_view::npos && rest.substr(0, hyphen).find_first_not_of('-') != std::string_view::npos;
+        if (has_more) size = hyphen + 1;
+        const std::size_t room = count_characters(rest.substr(0, size));
+        // Python lets an empty piece stand for the space that it would otherwise drop here.
+        chosen.push_back({long_piece.begin, long_piece.begin + size, room, /*is_space=*/room == 0});
+        long_piece.begin += size;
         long_piece.characters -= room;
       } else if (chosen.empty()) {
         chosen.push_back(long_piece);

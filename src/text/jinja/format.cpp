@@ -29,7 +29,10 @@ class PercentFormatter {
       at_ = percent + 1;
       place(percent);
     }
-    const bool may_be_unused = values_.dictionary() != nullptr;
+    // Python takes whatever has items by key for named values, and those need not all be used.
+    const Sequence* sequence = values_.sequence();
+    const bool may_be_unused = values_.is_undefined() || values_.dictionary() != nullptr ||
+                               (sequence != nullptr && tuple() == nullptr && sequence->is_indexed());
     if (used_ < count() && !may_be_unused) refuse("more values than places in the text");
     return std::move(result_);
   }

@@ -1,11 +1,12 @@
 #include "text/jinja/strftime.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace plm::jinja {
 namespace {
