@@ -31,9 +31,9 @@ class KeyGuard {
   }
 
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
-  /// Where the parser is, for messages: " at key "x"", or nothing before the first key.
+  /// Where the parser is, for messages: "; after key "x"", or nothing before the first key.
   [[nodiscard]] std::string place() const {
-    return last_key_.empty() ? "" : fmt::format(" at key \"{}\"", printable(last_key_, 80));
+    return last_key_.empty() ? "" : fmt::format("; after key \"{}\"", printable(last_key_, 80));
   }
 
  private:
@@ -69,6 +69,9 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   if (text.size() > limits.bytes) {
     return fail(ErrorKind::bad_input, "{}: {} bytes of JSON, at most {} are read", name, text.size(), limits.bytes);
   }
+  if (text.starts_with("\xEF\xBB\xBF")) {  // nlohmann would skip it
+    return fail(ErrorKind::bad_input, "{}: not valid JSON: begins with a byte order mark; save it without", name);
+  }
   if (is_nested_deeper(text, limits.depth)) {
     return fail(ErrorKind::bad_input, "{}: JSON nested deeper than {} levels", name, limits.depth);
   }
@@ -81,8 +84,8 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   } catch (const Json::exception& failure) {
     const std::string reason = failure.what();
     const std::size_t code_end = reason.find("] ");  // "[json.exception.parse_error.101] "
-    return fail(ErrorKind::bad_input, "{}: not valid JSON{}: {}", name, guard.place(),
-                printable(code_end == std::string::npos ? reason : reason.substr(code_end + 2)));
+    const std::string detail = code_end == std::string::npos ? reason : reason.substr(code_end + 2);
+    return fail(ErrorKind::bad_input, "{}: not valid JSON: {}{}", name, printable(detail), guard.place());
   }
 }
 

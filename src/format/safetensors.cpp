@@ -33,6 +33,12 @@ Result<Json> parse_header(ByteCursor& cursor) {
     return fail(ErrorKind::bad_input, "header length: is {}, at most {} bytes are allowed; the file is damaged", size,
                 kMostHeaderBytes);
   }
+  if (size == 0 || size > cursor.remaining()) {
+    return fail(ErrorKind::bad_input,
+                "header length: is {}, expected 1 to the {} bytes that follow; the file is truncated or damaged, "
+                "download it again",
+                size, cursor.remaining());
+  }
   PLM_TRY_ASSIGN(const auto raw, cursor.take(size, "header"));
   const std::string_view text(reinterpret_cast<const char*>(raw.data()), raw.size());
   if (!text.starts_with('{')) {

@@ -58,7 +58,8 @@ class Weight {
       0;  ///< numbers of a plain type too small for a normal float32; many processors are slow on them
 };
 
-/// What a file says about a weight. `bytes` are rows of `inputs` numbers and must outlive the Weight.
+/// What a file says about a weight. `bytes` are rows of `inputs` numbers and must outlive the Weight, which keeps
+/// `owner` for that where it is not null.
 struct WeightSource {
   std::string_view name;  ///< for errors
   WeightRole role;
@@ -66,6 +67,7 @@ struct WeightSource {
   std::size_t outputs;
   std::size_t inputs;
   std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner = nullptr;
 };
 
 /// Where a layer's keys and values lie inside each page of a sequence; in what order there is the device's affair. The

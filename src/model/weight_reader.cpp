@@ -6,7 +6,7 @@ Result<std::unique_ptr<Weight>> WeightReader::matrix(const std::string& name, We
   PLM_TRY_ASSIGN(const ModelFile::Tensor found, file_.tensor(name, size));
   if (device_ == nullptr) return nullptr;
   PLM_TRY_ASSIGN(const TensorBytes data, file_.gguf().read(*found.entry));
-  auto weight = device_->load_weight({name, role, found.type, size.outputs, size.inputs, data.bytes});
+  auto weight = device_->load_weight({name, role, found.type, size.outputs, size.inputs, data.bytes, data.owner});
   if (!weight.has_value()) return tl::unexpected<Error>(weight.error().within(file_.path()));
   if ((*weight)->denormals > 0) {
     file_.warn(fmt::format("{}: tensor {}: {} denormal numbers; kept as they are, arithmetic on them can be slow",

@@ -21,9 +21,14 @@ TEST(Json, ParsesAndKeepsTheOrderOfKeys) {
 
 TEST(Json, ErrorsNameTheObject) {
   for (const char* text : {"", " ", "{", "[1,]", "{\"a\":}", "nul", "NaN", "1 2", "{'a':1}", "\"\\ud800\"", "01",
-                           "1e999", "\"\xFF\"", "\"\xC3\"", "\"a\nb\"", "[1] x", "// c\n1"}) {
+                           "1e999", "\"\xFF\"", "\"\xC3\"", "\"a\nb\"", "[1] x", "// c\n1", "\xEF\xBB\xBF{}"}) {
     EXPECT_TRUE(error_of(text).starts_with("body: not valid JSON: ")) << text << ": " << error_of(text);
   }
+}
+
+TEST(Json, ErrorsNameTheKeyBeforeThem) {
+  EXPECT_TRUE(error_of(R"({"n": {"a": 1}, "eps": NaN})").ends_with("; after key \"eps\""));
+  EXPECT_EQ(error_of("[NaN]").find("after key"), std::string::npos);
 }
 
 TEST(Json, ErrorsAreOneHarmlessLine) {

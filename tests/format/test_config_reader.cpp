@@ -73,7 +73,7 @@ TEST(ConfigReader, RefusesWhatIsNoObject) {
         "{\"a\":" + std::string(5000, '[') + std::string(5000, ']') + "}"}) {
     EXPECT_NE(refusal(ConfigReader::parse(text, "c")), "accepted") << text.substr(0, 20);
   }
-  EXPECT_NE(refusal(ConfigReader::parse("{\"eps\": NaN}", "c")).find("at key \"eps\""), std::string::npos);
+  EXPECT_NE(refusal(ConfigReader::parse("{\"eps\": NaN}", "c")).find("after key \"eps\""), std::string::npos);
 }
 
 }  // namespace

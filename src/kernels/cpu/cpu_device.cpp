@@ -181,7 +181,6 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
   weight->type = source.type;
   weight->outputs = source.outputs;
   weight->inputs = source.inputs;
-  weight->bytes = source.bytes;
   weight->denormals = count_denormals(source);
   if (is_vector(source.role)) {
     PLM_CHECK(source.outputs == 1);
@@ -189,6 +188,10 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
     source.type->unpack(source.bytes.data(), weight->numbers.data(), source.inputs / source.type->block_size);
   } else if (source.role != WeightRole::embedding && kernels_.panels) {
     PLM_TRY(pack(source, *weight));
+  }
+  if (weight->numbers.empty() && weight->panel == nullptr) {
+    weight->bytes = source.bytes;
+    weight->owner = source.owner;
   }
   return weight;
 }

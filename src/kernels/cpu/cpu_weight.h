@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace plm {
 
 class CpuWeight : public Weight {
  public:
-  std::span<const std::byte> bytes;  ///< rows as in the file
-  std::vector<float> numbers;        ///< norm and bias: the vector, unpacked
-  const PanelType* panel = nullptr;  ///< how `panels` are packed; null if there are none
-  AlignedBuffer panels;              ///< matrices of the fast kernels
+  std::span<const std::byte> bytes;   ///< rows as in the file; empty once they are unpacked or packed anew
+  std::vector<float> numbers;         ///< norm and bias: the vector, unpacked
+  const PanelType* panel = nullptr;   ///< how `panels` are packed; null if there are none
+  AlignedBuffer panels;               ///< matrices of the fast kernels
+  std::shared_ptr<const void> owner;  ///< of `bytes`, where it is not the file
 
   [[nodiscard]] const std::byte* row(std::size_t output) const {
     return bytes.data() + output * type->row_bytes(inputs);
