@@ -44,8 +44,8 @@ void encode(benchmark::State& state, const plm::Tokenizer& tokenizer, const std:
     tokens = ids.value().size();
     benchmark::DoNotOptimize(tokens);
   }
-  state.counters["MB/s"] = benchmark::Counter(static_cast<double>(text.size()) / 1e6,
-                                              benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["MB/s"] =
+      benchmark::Counter(static_cast<double>(text.size()) / 1e6, benchmark::Counter::kIsIterationInvariantRate);
   state.counters["tokens"] = static_cast<double>(tokens);
 }
 

@@ -77,7 +77,8 @@ std::optional<SpecialMatcher::Match> AddedTokens::find(std::string_view text, st
   while (auto match = matcher.find(text, search_from)) {
     search_from = match->end;
     const AddedToken& token = tokens_[static_cast<std::size_t>(match->id)];
-    if (token.single_word && (is_word(last_character(text, match->begin)) || is_word(next_character(text, match->end)))) {
+    if (token.single_word &&
+        (is_word(last_character(text, match->begin)) || is_word(next_character(text, match->end)))) {
       continue;
     }
     match->id = token.id;

@@ -2,7 +2,7 @@
 //
 // The rules are those of Hugging Face tokenizers for added tokens: leftmost first, of several that begin at one place
 // the longest; a token may take the white space at its side with it, or stand for whole words only. Control tokens are
-// found only when asked for. Tested by tests/text/test_added_tokens.cpp.
+// found only when asked for. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ namespace plm {
 struct AddedToken {
   std::string text;
   TokenId id = kNoToken;
-  bool is_control = false;    ///< found only when special tokens are parsed
-  bool strips_left = false;   ///< takes the white space before it
-  bool strips_right = false;  ///< takes the white space after it
-  bool single_word = false;   ///< not beside a letter, digit or underscore
+  bool is_control = false;     ///< found only when special tokens are parsed
+  bool strips_left = false;    ///< takes the white space before it
+  bool strips_right = false;   ///< takes the white space after it
+  bool single_word = false;    ///< not beside a letter, digit or underscore
   bool is_normalized = false;  ///< looked for in the text as the normaliser leaves it
 };
 

@@ -73,6 +73,10 @@ class Bpe::Encoder final : public PieceEncoder {
       } else {
         id = bpe_.byte_tokens_[static_cast<unsigned char>(piece_[at])];
       }
+      if (id == kNoToken && bpe_.drops(piece_.substr(at, bytes))) {  // what stands on its sides may merge
+        at += bytes;
+        continue;
+      }
       const auto index = static_cast<std::int32_t>(symbols_.size());
       symbols_.push_back({id, static_cast<std::uint32_t>(at), index - 1, index + 1, {}});
       at += bytes;
@@ -180,9 +184,8 @@ class Bpe::Encoder final : public PieceEncoder {
 
   // All bytes of `text` as byte tokens, or nothing.
   bool append_bytes(std::string_view text, std::vector<TokenId>& ids) const {
-    const auto token_of = [this](char byte) { return bpe_.byte_tokens_[static_cast<unsigned char>(byte)]; };
-    if (!std::all_of(text.begin(), text.end(), [&](char byte) { return token_of(byte) != kNoToken; })) return false;
-    for (const char byte : text) ids.push_back(token_of(byte));
+    if (!bpe_.spells_bytes(text)) return false;
+    for (const char byte : text) ids.push_back(bpe_.byte_tokens_[static_cast<unsigned char>(byte)]);
     return true;
   }
 
@@ -230,8 +233,10 @@ void Bpe::find_byte_tokens() {
 }
 
 void Bpe::find_joints() {
-  // A mark that is unknown would join the unknown characters on both sides of a cut.
+  // A mark that is unknown would join the unknown characters on both sides of a cut, and where characters are dropped
+  // those on their sides may merge.
   if (rules_.fuses_unknown && find_text(kSpaceMark) == kNoToken) joints_.set();
+  if (!rules_.ranks_by_score && !rules_.byte_fallback && !rules_.unknown) joints_.set();
   for (TokenId id = 0; vocabulary_.contains(id); ++id) {
     const std::string_view text = vocabulary_.text(id);
     for (std::size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos; at = text.find(kSpaceMark, at + 1)) {
@@ -249,6 +254,16 @@ bool Bpe::is_text(TokenId id) const {
 TokenId Bpe::find_text(std::string_view text) const {
   const auto id = vocabulary_.find(text);
   return id && is_text(*id) ? *id : kNoToken;
+}
+
+bool Bpe::spells_bytes(std::string_view text) const {
+  return std::all_of(text.begin(), text.end(),
+                     [this](char byte) { return spells_byte(static_cast<unsigned char>(byte)); });
+}
+
+// Whether nothing stands for a character that is no token.
+bool Bpe::drops(std::string_view character) const {
+  return !rules_.ranks_by_score && !rules_.unknown && !(rules_.byte_fallback && spells_bytes(character));
 }
 
 std::size_t Bpe::first_part(std::string_view text) const {

@@ -50,12 +50,14 @@ class Bpe final : public PieceModel {
   void find_byte_tokens();
   void find_joints();
   [[nodiscard]] bool is_text(TokenId id) const;
+  [[nodiscard]] bool spells_bytes(std::string_view text) const;
+  [[nodiscard]] bool drops(std::string_view character) const;
   [[nodiscard]] TokenId find_text(std::string_view text) const;
 
   const Vocabulary& vocabulary_;
   BpeRules rules_;
   MergeTable merges_;
-  std::array<TokenId, 256> byte_tokens_;  // kNoToken where the vocabulary has none
+  std::array<TokenId, 256> byte_tokens_;     // kNoToken where the vocabulary has none
   std::array<TokenId, 128> ascii_tokens_{};  // of pieces that start as characters
   // Of pieces that start as characters: the last bytes that stand before a "▁" within some token. Between any other
   // byte and "▁" nothing can ever merge.

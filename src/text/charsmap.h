@@ -1,9 +1,10 @@
 // The precompiled character map of SentencePiece: which strings of characters a text is rewritten to before it is cut
 // (usually NFKC and some more).
 //
-// Format (sentencepiece, normalizer.cc): u32 size of a double-array trie in bytes, the trie (u32 units of the Darts-clone
-// library), then the replacements, each ended by a zero byte; a value in the trie is an offset into them.
-// A stranger wrote it: every index is checked, and a replacement that is long or not UTF-8 counts as empty. Tested by tests/text/test_charsmap.cpp.
+// Format (sentencepiece, normalizer.cc): u32 size of a double-array trie in bytes, the trie (u32 units of the
+// Darts-clone library), then the replacements, each ended by a zero byte; a value in the trie is an offset into them.
+// A stranger wrote it: every index is checked, and a replacement that is long or not UTF-8 counts as empty. Tested by
+// tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <cstdint>

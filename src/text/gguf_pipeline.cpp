@@ -64,10 +64,10 @@ Result<TextPipeline::Parts> unigram_parts(const Vocabulary& vocabulary) {
     parts.normalizer.add(charsmap_step(std::make_shared<const Charsmap>(*std::move(map)), false));
   }
   PLM_TRY_ASSIGN(const auto merges_spaces, file.optional_boolean("tokenizer.ggml.remove_extra_whitespaces"));
-  parts.normalizer.add(space_marks_step(
-      {.prepends = vocabulary.adds_space_prefix(), .merges = merges_spaces.value_or(false)}));
-  parts.model = std::make_unique<Unigram>(vocabulary,
-                                          UnigramRules{.unknown = vocabulary.special(SpecialToken::unknown)});
+  parts.normalizer.add(
+      space_marks_step({.prepends = vocabulary.adds_space_prefix(), .merges = merges_spaces.value_or(false)}));
+  parts.model =
+      std::make_unique<Unigram>(vocabulary, UnigramRules{.unknown = vocabulary.special(SpecialToken::unknown)});
   return parts;
 }
 
@@ -76,8 +76,8 @@ Result<TextPipeline::Parts> word_piece_parts(const Vocabulary& vocabulary) {
   PLM_TRY_ASSIGN(const auto lower_case, file.optional_boolean("tokenizer.ggml.normalizer.lowercase"));
   PLM_TRY_ASSIGN(const auto strips_accents, file.optional_boolean("tokenizer.ggml.normalizer.strip_accents"));
   TextPipeline::Parts parts;
-  parts.normalizer.add(bert_step({.strips_accents = strips_accents.value_or(lower_case.value_or(true)),
-                                  .lower_case = lower_case.value_or(true)}));
+  parts.normalizer.add(bert_step(
+      {.strips_accents = strips_accents.value_or(lower_case.value_or(true)), .lower_case = lower_case.value_or(true)}));
   add_bert_steps(parts.pre_tokenizer);
   parts.model =
       std::make_unique<WordPiece>(vocabulary, WordPieceRules{.unknown = vocabulary.special(SpecialToken::unknown)});

@@ -46,8 +46,10 @@ class Reader {
     if (out_.kind == HuggingfaceModel::bpe) PLM_TRY(read_merges(field));
     PLM_TRY(read_unknown(field));
     PLM_TRY(read_added());
-    for (auto [name, part] : {std::pair{"normalizer", &out_.normalizer}, {"pre_tokenizer", &out_.pre_tokenizer},
-                              {"post_processor", &out_.post_processor}, {"decoder", &out_.decoder}}) {
+    for (auto [name, part] : {std::pair{"normalizer", &out_.normalizer},
+                              {"pre_tokenizer", &out_.pre_tokenizer},
+                              {"post_processor", &out_.post_processor},
+                              {"decoder", &out_.decoder}}) {
       const auto found = root_.find(name);
       if (found == root_.end() || found->is_null()) continue;
       if (!found->is_object()) return bad(name, "expected an object or null");
@@ -59,14 +61,15 @@ class Reader {
  private:
   template <typename... Args>
   tl::unexpected<Error> bad(std::string_view field, fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(ErrorKind::bad_input, "{}: {}: {}", out_.path, field,
-                fmt::format(format, std::forward<Args>(args)...));
+    return fail(ErrorKind::bad_input, "{}: {}: {}", out_.path, field, fmt::format(format, std::forward<Args>(args)...));
   }
 
   Result<void> read_kind(const JsonField& model) {
     const Json* merges = model.find("merges");
     const Json* vocab = model.find("vocab");
-    const std::string implied = merges != nullptr ? "BPE" : vocab != nullptr && vocab->is_array() ? "Unigram" : "WordPiece";
+    const std::string implied = merges != nullptr                       ? "BPE"
+                                : vocab != nullptr && vocab->is_array() ? "Unigram"
+                                                                        : "WordPiece";
     PLM_TRY_ASSIGN(const std::string type, model.text_or("type", implied));
     if (type == "BPE") {
       out_.kind = HuggingfaceModel::bpe;

@@ -2,7 +2,7 @@
 // Normaliser, pre-tokeniser, post-processor and decoder stay JSON for huggingface_pipeline.h.
 //
 // A stranger wrote it: nesting and ids are bounded, every merge must join tokens to a token, ids are given once.
-// Tested by tests/text/test_huggingface_json.cpp and tests/fuzz/fuzz_tokenizer_json.cpp.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,8 +36,8 @@ struct HuggingfaceTokenizer {
 
   std::string path;  ///< "NAME: tokenizer.json", for messages
   HuggingfaceModel kind = HuggingfaceModel::bpe;
-  std::vector<Token> tokens;                                 ///< by id, added ones too
-  std::vector<std::pair<std::string, std::string>> merges;   ///< best first
+  std::vector<Token> tokens;                                ///< by id, added ones too
+  std::vector<std::pair<std::string, std::string>> merges;  ///< best first
   std::vector<AddedToken> added;
   std::optional<TokenId> unknown;
   bool byte_fallback = false, fuses_unknown = false, whole_pieces = false;
@@ -58,8 +58,8 @@ Result<MapJson> parse_map_json(std::string_view text, std::string_view path, con
 
 // Typed members of a JSON object. Errors (bad_input): "PATH: FIELD.KEY is null, expected a string".
 struct JsonField {
-  std::string_view path;   ///< of the file
-  std::string field;       ///< where `value` stands in it
+  std::string_view path;  ///< of the file
+  std::string field;      ///< where `value` stands in it
   const MapJson& value;
 
   [[nodiscard]] Result<std::string> text(const char* key) const;

@@ -360,9 +360,8 @@ Result<HuggingfacePreTokenizer> load_pre_tokenizer(const HuggingfaceTokenizer& t
   PreTokenizerBuilder builder;
   if (!tokenizer.pre_tokenizer.is_null()) {
     const JsonField field{tokenizer.path, "pre_tokenizer", tokenizer.pre_tokenizer};
-    PLM_TRY(for_each_part(field, "pretokenizers", [&](const std::string& type, const JsonField& part) {
-      return builder.add(type, part);
-    }));
+    PLM_TRY(for_each_part(field, "pretokenizers",
+                          [&](const std::string& type, const JsonField& part) { return builder.add(type, part); }));
   }
   return std::move(builder).finish();
 }

@@ -1,7 +1,7 @@
 // The pipeline that a tokenizer.json spells out: normaliser, pre-tokeniser and model, and what is put around a text.
 //
-// Source: Hugging Face tokenizers 0.2x, whose ids the tests compare with. Parts that no published model uses are refused
-// by name. Tested by tests/text/test_huggingface_pipeline.cpp.
+// Source: Hugging Face tokenizers 0.2x, whose ids the tests compare with. Parts that no published model uses are
+// refused by name. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@ namespace {
 
 // How tokenizer_config.json calls the special tokens, and what GGUF calls them.
 constexpr std::pair<const char*, std::string_view> kSpecialTokens[] = {
-    {"bos_token", "bos"},     {"eos_token", "eos"},       {"unk_token", "unknown"}, {"sep_token", "seperator"},
+    {"bos_token", "bos"},     {"eos_token", "eos"}, {"unk_token", "unknown"}, {"sep_token", "seperator"},
     {"pad_token", "padding"}, {"cls_token", "cls"}, {"mask_token", "mask"},
 };
 
@@ -102,9 +102,10 @@ class VocabularyWriter {
       pre = find_pre_tokenizer_name(expressions);
       if (pre.empty()) {
         pre = "default";
-        warnings_.push_back(fmt::format("{}: pre_tokenizer: no name in GGUF stands for it; other programs will cut "
-                                        "texts in another way",
-                                        tokenizer_.path));
+        warnings_.push_back(
+            fmt::format("{}: pre_tokenizer: no name in GGUF stands for it; other programs will cut "
+                        "texts in another way",
+                        tokenizer_.path));
       }
     }
     out_.add_string("tokenizer.ggml.pre", pre);

@@ -1,8 +1,8 @@
 // The tokeniser's files of a Hugging Face folder, said as a GGUF vocabulary.
 //
-// A file that carries them under tokenizer.huggingface.json (GGUF specification) and tokenizer.huggingface.config (ours:
-// the text of tokenizer_config.json) becomes one with tokenizer.ggml.*, so that Vocabulary reads one format only.
-// Tested by tests/text/test_huggingface_vocabulary.cpp.
+// A file that carries them under tokenizer.huggingface.json (GGUF specification) and tokenizer.huggingface.config
+// (ours: the text of tokenizer_config.json) becomes one with tokenizer.ggml.*, so that Vocabulary reads one format
+// only. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <memory>

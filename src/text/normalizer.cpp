@@ -130,7 +130,15 @@ NormalizerStep unicode_form_step(UnicodeForm form) {
 }
 
 NormalizerStep lower_case_step() { return step_of(to_lower_case); }
-NormalizerStep strip_marks_step() { return step_of(without_marks); }
+NormalizerStep strip_marks_step() {
+  return [](std::string_view text) -> Result<std::string> {
+    std::string kept;
+    for_each_character(text, [&](char32_t code, std::string_view bytes) {
+      if (code < 0x300 || general_category(code) != 'M') kept.append(bytes);
+    });
+    return kept;
+  };
+}
 NormalizerStep byte_alphabet_step() { return step_of(byte_alphabet); }
 NormalizerStep nmt_step() { return step_of(nmt_cleaned); }
 
@@ -166,9 +174,8 @@ NormalizerStep replace_pattern_step(Pattern pattern, std::string replacement) {
 }
 
 NormalizerStep strip_spaces_step(bool left, bool right) {
-  return [left, right](std::string_view text) -> Result<std::string> {
-    return std::string(stripped(text, left, right));
-  };
+  return
+      [left, right](std::string_view text) -> Result<std::string> { return std::string(stripped(text, left, right)); };
 }
 
 NormalizerStep charsmap_step(std::shared_ptr<const Charsmap> map, bool by_grapheme) {

@@ -2,7 +2,7 @@
 //
 // The steps are those of Hugging Face tokenizers (normalizer in tokenizer.json); files in GGUF imply a few of them by
 // their kind. All take and give well-formed UTF-8, except replace_text and prepend_text, which take any bytes.
-// Tested by tests/text/test_normalizer.cpp.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,7 @@ using NormalizerStep = std::function<Result<std::string>(std::string_view)>;
 
 [[nodiscard]] NormalizerStep unicode_form_step(UnicodeForm form);
 [[nodiscard]] NormalizerStep lower_case_step();
+/// All combining marks go, those with a width as well.
 [[nodiscard]] NormalizerStep strip_marks_step();
 /// Puts `prefix` in front of a text that is not empty.
 [[nodiscard]] NormalizerStep prepend_text_step(std::string prefix);
@@ -39,7 +40,7 @@ using NormalizerStep = std::function<Result<std::string>(std::string_view)>;
 
 /// BERT's cleaning (Devlin et al., 2018, and the tokeniser published with it).
 struct BertNormalization {
-  bool cleans = true;         ///< control characters go, white space becomes a space
+  bool cleans = true;          ///< control characters go, white space becomes a space
   bool spaces_chinese = true;  ///< a space on both sides of each ideograph
   bool strips_accents = true;
   bool lower_case = true;

@@ -1,7 +1,7 @@
 // Remembers the ids of short pieces while one text is encoded: most words come again.
 //
 // Direct-mapped: two pieces that want one slot take turns. A slot is one line of the processor's cache and holds piece
-// and ids themselves. Tested by tests/text/test_piece_cache.cpp.
+// and ids themselves. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <array>

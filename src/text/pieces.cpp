@@ -42,9 +42,7 @@ void join_if(std::vector<SplitRange>& ranges, Joins joins) {
 void apply(SplitBehavior behavior, std::vector<SplitRange>& ranges) {
   switch (behavior) {
     case SplitBehavior::isolated: return;
-    case SplitBehavior::removed:
-      std::erase_if(ranges, [](const SplitRange& range) { return range.is_match; });
-      return;
+    case SplitBehavior::removed: std::erase_if(ranges, [](const SplitRange& range) { return range.is_match; }); return;
     case SplitBehavior::contiguous:
       return join_if(ranges, [](const auto& a, const auto& b, bool) { return a.is_match == b.is_match; });
     case SplitBehavior::merged_with_previous:  // of several matches in a row only the first

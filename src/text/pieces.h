@@ -1,7 +1,7 @@
 // A text cut into pieces, and the ways of cutting it further that Hugging Face tokenizers know.
 //
 // Every piece is a range of bytes of a text that lives elsewhere; a step that rewrites pieces keeps the new text here.
-// Empty pieces are never kept. Tested by tests/text/test_pieces.cpp.
+// Empty pieces are never kept. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <functional>

@@ -22,9 +22,9 @@ struct PreTokenizerRow {
   std::string_view names;  ///< separated by ", "
   std::span<const std::string_view> expressions;
   WordScanner scanner = nullptr;  ///< the same as `expressions`, by hand
-  bool nfc = false;           ///< text is brought to Unicode's composed form first
-  bool whole_pieces = false;  ///< a piece that is a token is one, whatever the merges say
-  bool add_bos = false;       ///< a beginning-of-text token is put in front where the file is silent
+  bool nfc = false;               ///< text is brought to Unicode's composed form first
+  bool whole_pieces = false;      ///< a piece that is a token is one, whatever the merges say
+  bool add_bos = false;           ///< a beginning-of-text token is put in front where the file is silent
 };
 
 /// The row with this name; nullptr when there is none.

@@ -1,4 +1,4 @@
-// The pre-tokenisers that files in GGUF name (tokenizer.ggml.pre).
+// The pre-tokenisers that files in GGUF name (tokenizer.ggml.pre). Tested by tests/text/test_pre_tokenizer.cpp.
 #include <algorithm>
 
 #include "base/settings.h"
@@ -58,8 +58,8 @@ constexpr std::string_view kDeepseekCoder[] = {R"re([\r\n])re", R"re(\s?\p{L}+)r
 
 // GPT-4o (o200k) and relatives: words are cut before a capital. Tekken is Mistral's.
 #define PLM_O200K_CONTRACTION "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-#define PLM_O200K_WORDS(contraction)                                                                             \
-  R"re([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)re" contraction              \
+#define PLM_O200K_WORDS(contraction)                                                                \
+  R"re([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)re" contraction \
   R"re(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)re" contraction
 #define PLM_O200K_REST R"re(| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"
 constexpr std::string_view kTekken[] = {PLM_O200K_WORDS("") R"re(|\p{N})re" PLM_O200K_REST};
@@ -78,8 +78,7 @@ constexpr std::string_view kDeepseekV3[] = {
     R"re(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"};
 
 // BLOOM cuts at spaces and some punctuation only.
-constexpr std::string_view kBloomWords =
-    R"re( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)re";
+constexpr std::string_view kBloomWords = R"re( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)re";
 constexpr std::string_view kBloom[] = {kBloomWords};
 constexpr std::string_view kViking[] = {kBloomWords, R"re(\p{N})re"};
 
@@ -92,10 +91,9 @@ constexpr std::string_view kSeedCoder[] = {
 constexpr std::string_view kExaoneMoe[] = {
     R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N})re"
     R"re(| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)re"};
-constexpr std::string_view kChameleon[] = {
-    R"re(<sentinel:[0-9]+>)re",    R"re((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)re",
-    R"re(([\t\n]|    |  ))re",     R"re(\p{N})re",
-    R"re([\p{P}!-/:-@\[-`{-~])re", kGpt2Words};
+constexpr std::string_view kChameleon[] = {R"re(<sentinel:[0-9]+>)re",    R"re((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)re",
+                                           R"re(([\t\n]|    |  ))re",     R"re(\p{N})re",
+                                           R"re([\p{P}!-/:-@\[-`{-~])re", kGpt2Words};
 
 constexpr PreTokenizerRow kRows[] = {
     {.names = "default", .expressions = kDefault},
@@ -113,7 +111,10 @@ constexpr PreTokenizerRow kRows[] = {
      .whole_pieces = true,
      .add_bos = true},
     {.names = "dbrx, smaug-bpe, glm4, chatglm-bpe", .expressions = kLlama3, .scanner = scan_llama3},
-    {.names = "qwen2, deepseek-r1-qwen, kormo, f2llmv2, megrez", .expressions = kQwen2, .scanner = scan_qwen2, .nfc = true},
+    {.names = "qwen2, deepseek-r1-qwen, kormo, f2llmv2, megrez",
+     .expressions = kQwen2,
+     .scanner = scan_qwen2,
+     .nfc = true},
     {.names = "stablelm2, hunyuan, solar-open, grok-2", .expressions = kQwen2, .scanner = scan_qwen2},
     {.names = "qwen35", .expressions = kQwen35, .scanner = scan_qwen35},
     {.names = "tekken", .expressions = kTekken, .whole_pieces = true, .add_bos = true},

@@ -1,7 +1,7 @@
 // Finds all texts of a set that a given text begins with, shortest first: a tree with a node for each prefix.
 //
 // Built once from the sorted texts; the children of a node lie side by side, sorted by byte.
-// Tested by tests/text/test_prefix_tree.cpp.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 //
 // Special and other added tokens are Tokenizer's business; a pipeline never sees them. Files in GGUF imply the parts
 // (gguf_pipeline.h), tokenizer.json spells them out (huggingface_pipeline.h). Immutable, so threads may share it.
-// Tested by tests/text/test_text_pipeline.cpp and test_tokenizer.cpp.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <memory>

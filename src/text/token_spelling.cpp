@@ -5,7 +5,7 @@
 namespace plm {
 namespace {
 
-constexpr std::size_t kAlphabetEnd = 0x144;              // one past the alphabet's last character, U+0143
+constexpr std::size_t kAlphabetEnd = 0x144;  // one past the alphabet's last character, U+0143
 
 constexpr bool stands_for_itself(unsigned byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;

@@ -22,9 +22,8 @@ bool is_white_space(char32_t code) {
 
 bool is_word_character(char32_t code) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
-  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND) ||
-         category == UTF8PROC_CATEGORY_NL || category == UTF8PROC_CATEGORY_PC || code == 0x200C || code == 0x200D ||
-         (code >= 0x24B6 && code <= 0x24E9);
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ND) || category == UTF8PROC_CATEGORY_NL ||
+         category == UTF8PROC_CATEGORY_PC || code == 0x200C || code == 0x200D || (code >= 0x24B6 && code <= 0x24E9);
 }
 
 bool is_bert_punctuation(char32_t code) {

@@ -1,5 +1,5 @@
 // What kind of character a code point is (Unicode Character Database, by utf8proc), as pre-tokenisers ask.
-// Tested by tests/text/test_unicode_class.cpp.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <utf8proc.h>

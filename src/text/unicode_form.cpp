@@ -35,13 +35,13 @@ bool has_endless_marks(std::string_view text) {
 std::string to_unicode_form(UnicodeForm form, std::string_view text) {
   // Composed text below U+0300, whose first byte is CC, is composed already; only ASCII is in every form.
   const unsigned char first_changing = form == UnicodeForm::nfc ? 0xCC : 0x80;
-  const bool may_change = std::any_of(text.begin(), text.end(),
-                                      [&](char c) { return static_cast<unsigned char>(c) >= first_changing; });
+  const bool may_change =
+      std::any_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) >= first_changing; });
   if (!may_change || has_endless_marks(text)) return std::string(text);
   const bool composes = form == UnicodeForm::nfc || form == UnicodeForm::nfkc;
   const bool is_compatible = form == UnicodeForm::nfkc || form == UnicodeForm::nfkd;
-  const int options = UTF8PROC_STABLE | (composes ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
-                      (is_compatible ? UTF8PROC_COMPAT : 0);
+  const int options =
+      UTF8PROC_STABLE | (composes ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) | (is_compatible ? UTF8PROC_COMPAT : 0);
   utf8proc_uint8_t* formed = nullptr;
   const auto size = utf8proc_map(utf8_bytes(text), static_cast<utf8proc_ssize_t>(text.size()), &formed,
                                  static_cast<utf8proc_option_t>(options));

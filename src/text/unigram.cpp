@@ -93,9 +93,7 @@ Unigram::Unigram(const Vocabulary& vocabulary, const UnigramRules& rules) : voca
   for (TokenId id = 0; vocabulary.contains(id); ++id) {
     const std::string_view text = vocabulary.text(id);
     switch (vocabulary.type(id)) {
-      case TokenType::normal:
-        lowest = std::min<double>(lowest, vocabulary.score(id));
-        [[fallthrough]];
+      case TokenType::normal: lowest = std::min<double>(lowest, vocabulary.score(id)); [[fallthrough]];
       case TokenType::user_defined:
       case TokenType::unused:
         entries.emplace_back(text, id);

@@ -1,9 +1,9 @@
 // Unigram: of all ways to spell a piece with tokens, the one whose scores (log-probabilities) sum highest.
 //
-// Source: Kudo, "Subword regularization" (2018), section 3.2; the search is Viterbi's, from left to right over bytes, in
-// doubles as SentencePiece does it: of equal sums the token that begins first stays. A character that no token of its
-// own spells costs the lowest score less ten; neighbours of that kind make one unknown token, or byte tokens.
-// Cost: the text's length times the longest token that agrees. Tested by tests/text/test_unigram.cpp.
+// Source: Kudo, "Subword regularization" (2018), section 3.2; the search is Viterbi's, from left to right over bytes,
+// in doubles as SentencePiece does it: of equal sums the token that begins first stays. A character that no token of
+// its own spells costs the lowest score less ten; neighbours of that kind make one unknown token, or byte tokens. Cost:
+// the text's length times the longest token that agrees. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 namespace plm {
 
 struct UnigramRules {
-  bool byte_fallback = false;         ///< unknown characters become <0xNN> where all of their bytes have tokens
-  std::optional<TokenId> unknown{};   ///< else this; what nothing spells is left out where there is none
+  bool byte_fallback = false;        ///< unknown characters become <0xNN> where all of their bytes have tokens
+  std::optional<TokenId> unknown{};  ///< else this; what nothing spells is left out where there is none
 };
 
 class Unigram final : public PieceModel {

@@ -3,7 +3,7 @@
 //
 // Source: Devlin et al., "BERT" (2018), and the tokeniser published with it. Files in GGUF write "▁" before tokens that
 // begin a word and nothing before those that continue one. Cost: the word's length times the longest token's.
-// Tested by tests/text/test_word_piece.cpp.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <memory>

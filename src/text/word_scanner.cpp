@@ -23,10 +23,7 @@ constexpr std::array<Class, 128> kAsciiClasses = [] {
   for (unsigned c = 0; c < 128; ++c) {
     const bool letter = (c | 32U) >= 'a' && (c | 32U) <= 'z';
     const bool space = c == ' ' || (c >= 9 && c <= 13);
-    classes[c] = letter                      ? Class::letter
-                 : c >= '0' && c <= '9'      ? Class::number
-                 : space                     ? Class::space
-                                             : Class::other;
+    classes[c] = letter ? Class::letter : c >= '0' && c <= '9' ? Class::number : space ? Class::space : Class::other;
   }
   return classes;
 }();

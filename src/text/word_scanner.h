@@ -1,7 +1,7 @@
 // Hand-written equals of the commonest pre-tokeniser expressions, several times faster than the expressions.
 //
 // Each follows its expression alternative by alternative; pre_tokenizer_rows.cpp says which stands for which.
-// Tested by tests/text/test_word_scanner.cpp, against the expressions on random text of all scripts.
+// Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,8 @@ TEST(Base64, DecodesTheExamplesOfItsStandard) {
 }
 
 TEST(Base64, RefusesWhatIsNone) {
-  for (const char* text : {"Z", "Zg", "Zg=", "Z===", "Zm9*", "Z=9v", "Zm9v\n"}) EXPECT_FALSE(base64_decode(text)) << text;
+  for (const char* text : {"Z", "Zg", "Zg=", "Z===", "Zm9*", "Z=9v", "Zm9v\n"})
+    EXPECT_FALSE(base64_decode(text)) << text;
 }
 
 }  // namespace

@@ -132,10 +132,9 @@ TEST(Bpe, BytesWithoutATokenAreRefusedWithTheirPlace) {
   const auto ids = loaded.encode("ab\xFF");
   ASSERT_FALSE(ids.has_value());
   EXPECT_EQ(ids.error().kind, ErrorKind::usage);
-  EXPECT_EQ(
-      ids.error().message,
-      "byte 0xff at offset 2 is not part of UTF-8 text and the vocabulary has no token for it; give the text in "
-      "UTF-8");
+  EXPECT_EQ(ids.error().message,
+            "byte 0xff at offset 2 is not part of UTF-8 text and the vocabulary has no token for it; give the text in "
+            "UTF-8");
   EXPECT_EQ(loaded.encode("aéb").value(), (Ids{0, 1})) << "a character that no token spells is left out";
 }
 
