@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace plm {
@@ -22,6 +23,33 @@ inline constexpr float kExpCoefficients[] = {1.9875691500e-4F, 1.3981999507e-3F,
                                              4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F};
 inline constexpr float kExpLowest = -87.33654475F;  // below: 0
 inline constexpr float kExpHighest = 88.72283905F;  // above: +inf
+// tanh: an odd polynomial near zero, 1 - 2 / (e^2|x| + 1) elsewhere (Cephes tanhf coefficients).
+inline constexpr float kTanhNear = 0.625F;
+inline constexpr float kTanhCoefficients[] = {-5.70498872745e-3F, 2.06390887954e-2F, -5.37397155531e-2F,
+                                              1.33314422036e-1F, -3.33332819422e-1F};
+// erf: an odd polynomial below 1; above, 1 - e^-x^2 / x P(1/x^2), one P below 2 and one beyond (Cephes erff, erfcf).
+inline constexpr float kErfNearCoefficients[] = {7.853861353153693e-5F,  -8.010193625184903e-4F, 5.188327685732524e-3F,
+                                                 -2.685381193529856e-2F, 1.128358514861418e-1F,  -3.761262582423300e-1F,
+                                                 1.128379165726710e+0F};
+inline constexpr float kErfMiddleCoefficients[] = {
+    2.326819970068386e-2F,  -1.387039388740657e-1F, 3.687424674597105e-1F,
+    -5.824733027278666e-1F, 6.210004621745983e-1F,  -4.944515323274145e-1F,
+    3.404879937665872e-1F,  -2.741127028184656e-1F, 5.638259427386472e-1F};
+inline constexpr float kErfFarCoefficients[] = {-1.047766399936249e+1F, 1.297719955372516e+1F,  -7.495518717768503e+0F,
+                                                2.921019019210786e+0F,  -1.015265279202700e+0F, 4.218463358204948e-1F,
+                                                -2.820767439740514e-1F, 5.641895067754075e-1F};
+// gelu: its tanh form is x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the exact one x/2 (1 + erf(x / sqrt 2)).
+inline constexpr float kSqrtTwoOverPi = 0.7978845608028654F;
+inline constexpr float kGeluCubic = 0.044715F;
+inline constexpr float kSqrtHalf = 0.7071067811865476F;
+
+/// c[0] x^(N-1) + ... + c[N-1], by fused steps.
+template <std::size_t N>
+[[nodiscard]] inline float polynomial(const float (&coefficients)[N], float x) {
+  float sum = coefficients[0];
+  for (std::size_t i = 1; i < N; ++i) sum = std::fma(sum, x, coefficients[i]);
+  return sum;
+}
 }  // namespace portable_math
 
 /// e^x in float32, about 1 ulp; 0 below -87.34, +inf above 88.72, NaN for NaN.
@@ -46,6 +74,42 @@ inline constexpr float kExpHighest = 88.72283905F;  // above: +inf
 
 /// x / (1 + e^-x) in float32.
 [[nodiscard]] inline float silu_f32(float x) { return x / (1.0F + exp_f32(-x)); }
+
+/// tanh x in float32, within 2e-7.
+[[nodiscard]] inline float tanh_f32(float x) {
+  namespace pm = portable_math;
+  const float size = std::abs(x);
+  if (size < pm::kTanhNear) {
+    const float square = x * x;
+    return std::fma(pm::polynomial(pm::kTanhCoefficients, square) * square, x, x);
+  }
+  return std::copysign(1.0F - 2.0F / (exp_f32(size + size) + 1.0F), x);
+}
+
+/// erf x in float32, within 2e-7.
+[[nodiscard]] inline float erf_f32(float x) {
+  namespace pm = portable_math;
+  const float size = std::abs(x);
+  const float square = x * x;
+  if (size < 1.0F) return pm::polynomial(pm::kErfNearCoefficients, square) * x;
+  const float inverse = 1.0F / size;
+  const float inverse_square = inverse * inverse;
+  const float tail = size < 2.0F ? pm::polynomial(pm::kErfMiddleCoefficients, inverse_square)
+                                 : pm::polynomial(pm::kErfFarCoefficients, inverse_square);
+  return std::copysign(1.0F - exp_f32(-square) * inverse * tail, x);
+}
+
+/// x Phi(x) in float32, Phi the normal distribution: exactly so, or in the form with tanh that some models were trained
+/// with.
+[[nodiscard]] inline float gelu_erf_f32(float x) { return 0.5F * x * (1.0F + erf_f32(x * portable_math::kSqrtHalf)); }
+[[nodiscard]] inline float gelu_tanh_f32(float x) {
+  namespace pm = portable_math;
+  const float inner = pm::kSqrtTwoOverPi * std::fma(pm::kGeluCubic * x * x, x, x);
+  return 0.5F * x * (1.0F + tanh_f32(inner));
+}
+
+/// cap * tanh(x / cap): x where it is small beside the cap, never beyond the cap.
+[[nodiscard]] inline float soft_cap_f32(float x, float cap) { return cap * tanh_f32(x / cap); }
 
 [[nodiscard]] double exp_f64(double x);
 /// Natural logarithm; x must be positive and finite.

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/utf8.h"
 #include "kernels/cpu_device.h"
@@ -36,6 +37,26 @@ Result<CpuDeviceOptions> device_options(const Settings& settings) {
 
 }  // namespace
 
+std::vector<std::string> rope_settings(const Settings& settings) {
+  std::vector<std::string> said;
+  if (settings.has("rope_scaling")) said.push_back("rope.scaling.type=str:" + settings.text("rope_scaling"));
+  if (settings.has("rope_original_context")) {
+    said.push_back(fmt::format("rope.scaling.original_context_length={}", settings.integer("rope_original_context")));
+  }
+  constexpr std::pair<const char*, const char*> kReals[] = {
+      {"rope_base", "rope.freq_base"},
+      {"rope_factor", "rope.scaling.factor"},
+      {"yarn_ext_factor", "rope.scaling.yarn_ext_factor"},
+      {"yarn_attn_factor", "rope.scaling.yarn_attn_factor"},
+      {"yarn_beta_fast", "rope.scaling.yarn_beta_fast"},
+      {"yarn_beta_slow", "rope.scaling.yarn_beta_slow"},
+  };
+  for (const auto& [flag, key] : kReals) {
+    if (settings.has(flag)) said.push_back(fmt::format("{}=float:{}", key, settings.real(flag)));
+  }
+  return said;
+}
+
 Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences) {
   const Settings& settings = call.settings;
   Terminal& terminal = call.terminal;
@@ -45,6 +66,8 @@ Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string&
   options.kv_type = find_storage_type(settings.text("kv_type"));
   if (settings.has("context")) options.context_length = static_cast<std::size_t>(settings.integer("context"));
   options.most_sequences = most_sequences;
+  options.overrides = call.all("override");
+  options.model_settings = rope_settings(settings);
   options.batch_rows = static_cast<std::size_t>(settings.integer("batch_rows"));
   options.on_load = [&terminal](double fraction) { terminal.progress("loading", fraction); };
   auto engine = Engine::load(path, make_cpu_device(device), options);

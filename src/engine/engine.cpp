@@ -38,28 +38,40 @@ Result<void> check_room(const std::string& path, std::string_view what, std::uin
               memory_size(available), remedy);
 }
 
+Result<std::shared_ptr<const GgufFile>> with_overrides(const std::shared_ptr<const GgufFile>& file,
+                                                       const EngineOptions& options) {
+  std::vector<std::string> settings = options.overrides;
+  PLM_TRY_ASSIGN(const std::string_view architecture, file->string_value("general.architecture"));
+  for (const std::string& setting : options.model_settings)
+    settings.push_back(fmt::format("{}.{}", architecture, setting));
+  return GgufFile::overridden(file, settings);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::unique_ptr<Device> device,
                                              const EngineOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
   PLM_TRY_ASSIGN(engine->file_, open_checkpoint(path));
+  PLM_TRY_ASSIGN(engine->file_, with_overrides(engine->file_, options));
   // The header is checked whole before the first weight is touched: a bad file costs nothing.
   PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
   PLM_TRY(find_architecture(model_file));
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
   engine->device_ = std::move(device);
   model_file.set_progress(options.on_load);
+  PLM_TRY_ASSIGN(const std::size_t trained, model_file.integer("context_length", {1, std::size_t{1} << 30}));
+  engine->choose_context(options, trained);
+  model_file.set_configured_context(engine->context_length_);
   PLM_TRY(check_room(path, "weights", tensor_bytes(*engine->file_), "a smaller or more quantised model"));
   PLM_TRY_ASSIGN(engine->model_, load_model(model_file, *engine->device_));
   if (engine->vocabulary().size() != engine->shape().vocab_size) {
     return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.tokens: {} tokens, but token_embd.weight has {} rows", path,
                 engine->vocabulary().size(), engine->shape().vocab_size);
   }
-  engine->warnings_ = model_file.warnings();
+  engine->warnings_.insert(engine->warnings_.end(), model_file.warnings().begin(), model_file.warnings().end());
   const auto more = engine->tokenizer_->warnings();
   engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
-  engine->choose_context(options);
   PLM_TRY_ASSIGN(engine->layout_, engine->model_->state_layout(*options.kv_type));
   const std::size_t pages_per_sequence = (engine->context_length_ + kPageCells - 1) / kPageCells;
   PLM_TRY(check_room(path, fmt::format("keys and values of {} tokens", engine->context_length_),
@@ -73,12 +85,14 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   return engine;
 }
 
-void Engine::choose_context(const EngineOptions& options) {
-  const std::size_t trained = shape().trained_context;
+void Engine::choose_context(const EngineOptions& options, std::size_t trained) {
   context_length_ = options.context_length > 0 ? options.context_length : std::min(trained, kDefaultContext);
   if (context_length_ > trained) {
-    warnings_.push_back(fmt::format("context of {} tokens, the model was trained with {}; text beyond that may be poor",
-                                    context_length_, trained));
+    warnings_.push_back(
+        fmt::format("context of {} tokens, the model was trained with {}; room, or positions stretched to fit it, are "
+                    "not training: "
+                    "text beyond that may be poor",
+                    context_length_, trained));
   }
 }
 

@@ -23,6 +23,8 @@ struct EngineOptions {
   const StorageType* kv_type = &quant_f32;
   std::size_t context_length = 0;                     ///< cells a sequence may have; 0: min(trained, kDefaultContext)
   std::size_t most_sequences = 8;                     ///< at a time; bounds the memory for state
+  std::vector<std::string> overrides = {};            ///< KEY=VALUE over the file's metadata
+  std::vector<std::string> model_settings = {};       ///< the same, keys without the architecture's prefix
   std::size_t batch_rows = 256;                       ///< rows per pass at most; longer prompts are cut
   std::function<void(double fraction)> on_load = {};  ///< told how much of the weights is in
 };
@@ -101,7 +103,7 @@ class Engine {
 
  private:
   Engine() = default;
-  void choose_context(const EngineOptions& options);
+  void choose_context(const EngineOptions& options, std::size_t trained);
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
   Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
 

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "format/ggml_type.h"
+#include "format/gguf_override.h"
 #include "format/gguf_value.h"
 #include "format/name_index.h"
 
@@ -103,6 +104,13 @@ class GgufFile {
   /// A file that is nowhere on disk. Errors as of `open`; that bytes and shapes agree is the caller's promise.
   static Result<std::shared_ptr<const GgufFile>> assemble(GgufParts parts, const GgufLimits& limits = {});
 
+  /// The same file with some values of its metadata set: "KEY=VALUE" each, a later one wins. A key that the file has
+  /// keeps its type. Errors (usage) name the key.
+  static Result<std::shared_ptr<const GgufFile>> overridden(std::shared_ptr<const GgufFile> base,
+                                                            std::span<const std::string> settings);
+  /// What was set so, in order.
+  [[nodiscard]] std::span<const std::shared_ptr<const GgufOverride>> overrides() const { return overrides_; }
+
   [[nodiscard]] const std::string& path() const { return parts_.front().name; }
   [[nodiscard]] std::span<const GgufPart> parts() const { return parts_; }
 
@@ -160,6 +168,8 @@ class GgufFile {
   NameIndex<MetaEntry, &MetaEntry::key> metadata_index_;
   NameIndex<TensorEntry, &TensorEntry::name> tensor_index_;
   std::vector<std::string> warnings_;
+  std::shared_ptr<const GgufFile> base_;  // of an overridden file
+  std::vector<std::shared_ptr<const GgufOverride>> overrides_;
 };
 
 }  // namespace plm

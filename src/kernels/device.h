@@ -102,6 +102,17 @@ struct RowTable {
 
 enum class RopeLayout { interleaved, half_split };  ///< pairs (2i, 2i+1) or (i, i + n/2)
 
+/// What a gate goes through. The two forms of GELU: x Phi(x), and its approximation by tanh.
+enum class Activation { silu, gelu_tanh, gelu_erf };
+
+/// How a product query . key becomes a score.
+struct ScoreRule {
+  float scale;         ///< a factor
+  float soft_cap = 0;  ///< then cap * tanh(score / cap), where it is not 0
+
+  ScoreRule(float factor, float cap = 0) : scale(factor), soft_cap(cap) {}  // NOLINT(google-explicit-constructor)
+};
+
 /// What is known of a row of logits without looking at all of them. entropy in nats.
 struct RowStatistics {
   float max = 0;
@@ -134,8 +145,8 @@ class Device : public Memory {
   virtual void gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) = 0;
 
   // ---- layers; all activations are float32
-  /// out[i] = row ids[i] of the table, unpacked. ids in [0, table.outputs).
-  virtual void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) = 0;
+  /// out[i] = row ids[i] of the table, unpacked, times factor. ids in [0, table.outputs).
+  virtual void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out, float factor = 1) = 0;
   /// out[r][o] = sum over inputs of in[r][k] * w[o][k], then `+ bias[o]` if there is one; each in order of k:
   ///  - plain weights, or activations kept float32: partial sums of 32 consecutive k by fused multiply-add, added up.
   ///  - quantised weights and activations rounded by the part of 32 inputs (kernels/cpu/rounded_rows.h; chosen when the
@@ -149,13 +160,15 @@ class Device : public Memory {
   /// Writes keys and values of every row to its slot, rounded to the place's type.
   virtual void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) = 0;
   /// Softmax attention of every query head over what its row sees; query head h reads KV head h / (q_heads / kv_heads).
-  /// Per page: scores q.k (fused, dimensions in order) * scale, e^(score - page max), lanes16 over the cells of the
+  /// Per page: scores q.k (fused, dimensions in order) by the rule, e^(score - page max), lanes16 over the cells of the
   /// page, values summed cell by cell (fused), pages combined in order. Numbers of q8_0 are the rounded products
   /// level * scale. A row that sees nothing gets zeros. `out` must not lie on `queries`.
-  virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
+  virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                          const View& out) = 0;
-  /// out = silu(gate) * up.
-  virtual void silu_multiply(const View& gate, const View& up, const View& out) = 0;
+  /// out = activation(gate) * up.
+  virtual void gate_multiply(const View& gate, const View& up, Activation activation, const View& out) = 0;
+  /// x = cap * tanh(x / cap); cap above 0.
+  virtual void soft_cap(const View& x, float cap) = 0;
   /// x += y.
   virtual void add(const View& x, const View& y) = 0;
   /// Sums x over all devices in rank order.

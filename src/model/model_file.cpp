@@ -21,7 +21,11 @@ Result<ModelFile> ModelFile::open(std::shared_ptr<const GgufFile> file) {
   return model_file;
 }
 
-std::string ModelFile::full_key(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
+std::string ModelFile::full_key(std::string_view key) const {
+  std::string full = fmt::format("{}.{}", architecture_, key);
+  asked_.insert(full);
+  return full;
+}
 
 tl::unexpected<Error> ModelFile::key_error(std::string_view key, std::string_view found, std::string_view rule) const {
   return fail(ErrorKind::bad_input, "{}: {} = {}: must be {}", path(), full_key(key), found, rule);
@@ -55,6 +59,33 @@ Result<double> ModelFile::positive_real(std::string_view key, double highest) co
 Result<double> ModelFile::positive_real_or(std::string_view key, double otherwise, double highest) const {
   if (!has_key(key)) return otherwise;
   return positive_real(key, highest);
+}
+
+Result<double> ModelFile::share_or(std::string_view key, double otherwise) const {
+  if (!has_key(key)) return otherwise;
+  PLM_TRY_ASSIGN(const double value, file_->real_value(full_key(key)));
+  if (!(value >= 0 && value <= 1)) return key_error(key, fmt::format("{}", value), "between 0 and 1");
+  return value;
+}
+
+Result<bool> ModelFile::boolean_or(std::string_view key, bool otherwise) const {
+  PLM_TRY_ASSIGN(const auto value, file_->optional_boolean(full_key(key)));
+  return value.value_or(otherwise);
+}
+
+bool ModelFile::is_array(std::string_view key) const {
+  const MetaValue* value = file_->find(full_key(key));
+  return value != nullptr && value->is_array();
+}
+
+Result<std::vector<bool>> ModelFile::booleans(std::string_view key, std::size_t count) const {
+  const MetaValue* value = file_->find(full_key(key));
+  if (value == nullptr || value->element_type() != GgufType::boolean || value->count() != count) {
+    return key_error(key, value == nullptr ? "nothing" : value->described(), fmt::format("{} truth values", count));
+  }
+  std::vector<bool> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = value->bytes()[i] != std::byte{0};
+  return values;
 }
 
 Result<std::string> ModelFile::text_or(std::string_view key, std::string_view otherwise) const {
@@ -129,6 +160,65 @@ std::size_t ModelFile::layers_in_file() const {
     if (code == std::errc() && end != rest.data() + rest.size() && *end == '.') count = std::max(count, index + 1);
   }
   return count;
+}
+
+namespace {
+
+// Whether a tensor has a name that networks of text give their own; other names (of an image encoder, of notes) do not
+// change what this one computes.
+bool is_of_a_network(std::string_view name) {
+  for (const std::string_view part : {"blk.", "output", "token_", "position_", "rope_", "cls", "per_layer_"}) {
+    if (name.starts_with(part)) return true;
+  }
+  return false;
+}
+
+// Whether a key (without the architecture's prefix) says how to compute, rather than what the model is called or how
+// its file was made.
+bool changes_the_result(std::string_view key, const MetaValue& value) {
+  if (key.starts_with("rope.scaling.")) return false;  // the type says which of them count
+  const bool is_nothing = value.as_unsigned() == 0U || value.as_real() == 0.0 || value.as_boolean() == false;
+  if (is_nothing) return false;
+  for (const std::string_view group : {"attention.", "rope.", "expert", "ssm."}) {
+    if (key.starts_with(group)) return true;
+  }
+  for (const std::string_view part : {"softcap", "scale", "residual"}) {
+    if (key.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> ModelFile::refuse_unread() const {
+  std::size_t count = 0;
+  const TensorEntry* first = nullptr;
+  for (const TensorEntry& entry : file_->tensors()) {
+    if (!is_of_a_network(entry.name) || used_.contains(std::string(entry.name))) continue;
+    if (++count == 1) first = &entry;
+  }
+  if (first != nullptr) {
+    return fail(
+        ErrorKind::bad_input,
+        "{}: tensor {}{}: not part of architecture {} as this version knows it; the file holds a variant, which "
+        "would be computed wrongly",
+        path(), printable(first->name, 80), count > 1 ? fmt::format(" (and {} more)", count - 1) : "", architecture_);
+  }
+  const std::string prefix = architecture_ + ".";
+  for (const auto& set : file_->overrides()) {
+    if (!set->key.starts_with(prefix) || asked_.contains(set->key)) continue;
+    return fail(ErrorKind::usage, "override {}: architecture {} reads no such key in this file",
+                printable(set->key, 80), architecture_);
+  }
+  for (const MetaEntry& entry : file_->metadata()) {
+    if (!entry.key.starts_with(prefix) || asked_.contains(std::string(entry.key))) continue;
+    if (!changes_the_result(entry.key.substr(prefix.size()), entry.value)) continue;
+    return fail(ErrorKind::bad_input,
+                "{}: {} = {}: not known for architecture {} in this version; the file holds a variant, which would be "
+                "computed wrongly",
+                path(), printable(entry.key, 80), entry.value.described(), architecture_);
+  }
+  return {};
 }
 
 void ModelFile::warn_about_unused_tensors() {

@@ -13,6 +13,12 @@
 
 namespace plm {
 
+/// Rows from `first` on, of `of`.
+struct RowPart {
+  std::size_t first = 0;
+  std::size_t of = 0;
+};
+
 class WeightReader {
  public:
   /// Takes what it reads to the device.
@@ -24,6 +30,10 @@ class WeightReader {
 
   /// Takes the matrix [outputs, inputs] to the device. Errors: missing, other shape, unusable type, damaged.
   [[nodiscard]] Result<std::unique_ptr<Weight>> matrix(const std::string& name, WeightRole role, MatrixSize size);
+
+  /// The same for some rows of a matrix that has `part.of`: a weight [size.outputs, size.inputs].
+  [[nodiscard]] Result<std::unique_ptr<Weight>> matrix_rows(const std::string& name, WeightRole role, MatrixSize size,
+                                                            RowPart part);
 
   /// A vector (norm, bias), float32 on the device; another type in the file is converted with a warning.
   [[nodiscard]] Result<std::unique_ptr<Weight>> vector(const std::string& name, WeightRole role, std::size_t size);

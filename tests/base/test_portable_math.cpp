@@ -26,6 +26,31 @@ TEST(PortableMath, ExpF32Edges) {
   EXPECT_TRUE(std::isfinite(exp_f32(88.7F)));
 }
 
+TEST(PortableMath, TanhErfAndGeluAreWithinRoundingOfTheCLibrary) {
+  const double half_pi_root = std::sqrt(2 / M_PI);
+  for (float x = -12.0F; x < 12.0F; x += 0.00137F) {
+    const double exact = x;
+    EXPECT_NEAR(tanh_f32(x), std::tanh(exact), 2e-7 * std::abs(std::tanh(exact))) << x;
+    EXPECT_NEAR(erf_f32(x), std::erf(exact), 3e-7 * std::abs(std::erf(exact))) << x;
+    const double size = std::max(1.0, std::abs(exact));
+    EXPECT_NEAR(gelu_erf_f32(x), exact / 2 * (1 + std::erf(exact / std::sqrt(2.0))), 3e-7 * size) << x;
+    const double inner = half_pi_root * (exact + 0.044715 * exact * exact * exact);
+    EXPECT_NEAR(gelu_tanh_f32(x), exact / 2 * (1 + std::tanh(inner)), 3e-7 * size) << x;
+  }
+  EXPECT_NEAR(soft_cap_f32(100.0F, 30.0F), 30 * std::tanh(100.0 / 30), 4e-6);
+}
+
+TEST(PortableMath, TanhAndErfEdges) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (float (*curve)(float) : {tanh_f32, erf_f32}) {
+    EXPECT_EQ(curve(infinity), 1.0F);
+    EXPECT_EQ(curve(-infinity), -1.0F);
+    EXPECT_EQ(curve(1e-30F) > 0, true);
+    EXPECT_EQ(std::signbit(curve(-0.0F)), true);
+    EXPECT_TRUE(std::isnan(curve(std::numeric_limits<float>::quiet_NaN())));
+  }
+}
+
 TEST(PortableMath, DoublesAgreeWithTheCLibrary) {
   for (double x = -700; x < 700; x += 0.731) EXPECT_NEAR(exp_f64(x) / std::exp(x), 1.0, 4e-16) << x;
   for (double x = 1e-8; x < 1e8; x *= 1.137) {

@@ -18,8 +18,8 @@ struct Arrangement {
 constexpr std::size_t kLength = 270;  // more than one page of cells
 
 // The logits of a long prompt and of three single tokens behind it.
-Logits logits_in(const ScheduledOptions& options, bool has_neighbours) {
-  ScheduledModel model(twin(), options);
+Logits logits_in(const std::string& path, const ScheduledOptions& options, bool has_neighbours) {
+  ScheduledModel model(path, options);
   const auto session = model.open();
   std::vector<std::unique_ptr<EngineSession>> others;
   std::vector<std::unique_ptr<LogitsPass>> other_passes;
@@ -47,12 +47,12 @@ Logits logits_in(const ScheduledOptions& options, bool has_neighbours) {
 class BatchInvariance : public testing::TestWithParam<const StorageType*> {};
 
 TEST_P(BatchInvariance, LogitsAreTheSameBitsInEveryArrangement) {
-  const Logits expected = logits_in({.kv_type = GetParam(), .batch_rows = 512}, false);
+  const Logits expected = logits_in(twin(), {.kv_type = GetParam(), .batch_rows = 512}, false);
   for (const auto& [threads, batch_rows, has_neighbours] :
        {Arrangement{1, 512, true}, Arrangement{1, 1, false}, Arrangement{2, 7, false}, Arrangement{2, 64, true},
         Arrangement{2, 512, false}, Arrangement{4, 64, true}, Arrangement{4, 512, false}}) {
     const ScheduledOptions options{.device = {.threads = threads}, .kv_type = GetParam(), .batch_rows = batch_rows};
-    EXPECT_TRUE(equal_bits(logits_in(options, has_neighbours), expected))
+    EXPECT_TRUE(equal_bits(logits_in(twin(), options, has_neighbours), expected))
         << threads << " threads, batches of " << batch_rows << (has_neighbours ? ", among others" : ", alone");
   }
 }
@@ -95,6 +95,34 @@ TEST_P(BatchInvariance, StepsBackAreForgotten) {
 INSTANTIATE_TEST_SUITE_P(KvTypes, BatchInvariance,
                          testing::Values(&quant_f32, &quant_f16, &quant_bf16, find_storage_type("q8_0")),
                          [](const auto& instance) { return std::string(instance.param->name()); });
+
+// Every family, beyond one page and beyond its windows.
+class FamilyInvariance : public testing::TestWithParam<const char*> {};
+
+TEST_P(FamilyInvariance, LogitsAreTheSameBitsInEveryArrangement) {
+  const std::string path = fixture(GetParam());
+  const Logits expected = logits_in(path, {.batch_rows = 512}, false);
+  for (const auto& [threads, batch_rows, has_neighbours] :
+       {Arrangement{1, 64, true}, Arrangement{2, 1, false}, Arrangement{4, 7, true}, Arrangement{4, 512, false}}) {
+    const ScheduledOptions options{.device = {.threads = threads}, .batch_rows = batch_rows};
+    EXPECT_TRUE(equal_bits(logits_in(path, options, has_neighbours), expected))
+        << threads << " threads, batches of " << batch_rows << (has_neighbours ? ", among others" : ", alone");
+  }
+  const ScheduledOptions plain{.device = {.threads = 1, .kernels = KernelChoice::reference}, .batch_rows = 512};
+  const ScheduledOptions best{.device = {.threads = 1, .simd = usable_simd_targets().back()}, .batch_rows = 512};
+  if (usable_simd_targets().back() >= SimdTarget::avx2) {  // fused like the plain kernels
+    EXPECT_TRUE(equal_bits(logits_in(path, best, false), logits_in(path, plain, false)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FamilyInvariance,
+                         testing::Values("llama-f32.gguf", "qwen2-bf16.gguf", "qwen3-f32.gguf", "gemma2-bf16.gguf",
+                                         "gemma3_text-f32.gguf", "phi3-bf16.gguf", "phi3_longrope-bf16.gguf",
+                                         "smollm3-bf16.gguf", "olmo2-bf16.gguf", "olmo3-bf16.gguf"),
+                         [](const auto& instance) {
+                           const std::string name(instance.param);
+                           return name.substr(0, name.find('-'));
+                         });
 
 // Every storage type, instruction set and rounding of activations.
 class QuantisedInvariance : public testing::TestWithParam<const char*> {

@@ -86,7 +86,7 @@ std::vector<float> TinyNetwork::run(Device& device) const {
     device.rms_norm(x.view, *n, 1e-5F, y.view);
     device.linear(*wg, y.view, g.view);
     device.linear(*wu, y.view, u.view);
-    device.silu_multiply(g.view, u.view, g.view);
+    device.gate_multiply(g.view, u.view, Activation::silu, g.view);
     device.linear(*wd, g.view, y.view);
     device.all_reduce(y.view);
     device.add(x.view, y.view);

@@ -16,31 +16,41 @@
 
 namespace plm {
 
+/// How a model is opened.
+struct SequenceOptions {
+  const StorageType& kv_type = quant_f32;
+  std::vector<std::string> overrides = {};  ///< as for GgufFile::overridden
+  std::size_t context = 0;                  ///< configured; 0: the trained one
+};
+
 class SingleSequence {
  public:
   explicit SingleSequence(const std::string& path, const StorageType& kv_type = quant_f32,
                           CpuDeviceOptions options = {.threads = 1})
-      : SingleSequence(path, make_cpu_device(options), kv_type) {}
+      : SingleSequence(path, make_cpu_device(options), SequenceOptions{.kv_type = kv_type}) {}
 
-  SingleSequence(const std::string& path, std::unique_ptr<Device> on, const StorageType& kv_type = quant_f32)
+  SingleSequence(const std::string& path, std::unique_ptr<Device> on, const SequenceOptions& options = {})
       : device(std::move(on)) {
     auto opened = GgufFile::open(path);
     if (!opened.has_value()) throw std::runtime_error(opened.error().message);
-    load(*opened, kv_type);
+    load(*opened, options);
   }
 
-  SingleSequence(std::shared_ptr<const GgufFile> opened, CpuDeviceOptions options) : device(make_cpu_device(options)) {
-    load(std::move(opened), quant_f32);
+  SingleSequence(std::shared_ptr<const GgufFile> opened, CpuDeviceOptions on) : device(make_cpu_device(on)) {
+    load(std::move(opened), {});
   }
 
-  void load(std::shared_ptr<const GgufFile> opened, const StorageType& kv_type) {
-    gguf = std::move(opened);  // weights may refer to its bytes
+  void load(std::shared_ptr<const GgufFile> opened, const SequenceOptions& options) {
+    auto set = GgufFile::overridden(std::move(opened), options.overrides);
+    if (!set.has_value()) throw std::runtime_error(set.error().message);
+    gguf = *set;  // weights may refer to its bytes
     auto file = ModelFile::open(gguf);
     if (!file.has_value()) throw std::runtime_error(file.error().message);
+    file->set_configured_context(options.context);
     auto loaded = load_model(*file, *device);
     if (!loaded.has_value()) throw std::runtime_error(loaded.error().message);
     model = std::move(*loaded);
-    layout = model->state_layout(kv_type).value();
+    layout = model->state_layout(options.kv_type).value();
     pool = std::make_unique<PagePool>(*device, layout.page_bytes, 64);
     state = std::make_unique<SequenceState>(*pool);
   }

@@ -1,5 +1,5 @@
 // Model files with one thing wrong: each is refused with one sentence that names the file and the key or tensor, and
-// what is merely odd is accepted with a warning. Covers src/model/arch/arch_llama.cpp and src/model/layers/.
+// what is merely odd is accepted with a warning. Covers src/model/layers/dense_config.cpp and dense_model.cpp.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -45,10 +45,12 @@ TEST(RefusedModels, EveryKeyIsChecked) {
       {"llama.attention.layer_norm_rms_epsilon", true, {0.0F, -1e-5F, 2.0F, infinity, not_a_number, 1U, "small"}},
       {"llama.rope.dimension_count", false, {0U, 1U, 7U, 10U, 4294967295U, "8"}},
       {"llama.rope.freq_base", false, {0.0F, -1.0F, infinity, not_a_number, 10000U, "high"}},
-      {"llama.rope.scaling.type", false, {1U, "longrope"}},
+      {"llama.rope.scaling.type", false, {1U, "longrope", "stretchy"}},
       {"llama.vocab_size", false, {0U, 47U, 49U, "48"}},
       {"llama.expert_count", false, {8U, "none"}},
       {"llama.attention.sliding_window", false, {-1, "wide"}},
+      {"llama.attention.scale", false, {0.0F, -1.0F, infinity, not_a_number, "small"}},
+      {"llama.attention.causal", false, {1U, "yes"}},
   };
   for (const Rule& rule : rules) {
     TinyLlama without;
@@ -125,16 +127,88 @@ TEST(RefusedModels, BiasesAndAHeadAreReadWhenThereAndChecked) {
 
 TEST(RefusedModels, WhatIsMerelyOddIsAWarning) {
   TinyLlama model;
-  model.keys["llama.attention.sliding_window"] = 16U;
   model.tensors["blk.0.ffn_norm.weight"].type = "F16";
-  model.tensors["blk.0.extra.weight"] = {.dims = {4}};
+  model.keys["llama.tensor_data_layout"] = "Meta AI original pth";
+  model.keys["llama.expert_count"] = 0U;
+  model.keys["llama.rope.scaling.factor"] = 2.0F;
+  model.tensors["v.patch_embd.weight"] = {.dims = {4}};
   OpenTiny open(model);
   ASSERT_TRUE(load(open).has_value());
   const auto& warnings = open.file.warnings();
-  ASSERT_EQ(warnings.size(), 3U);
-  EXPECT_EQ(warnings[0].find("tiny.gguf: llama.attention.sliding_window = 16: not applied"), 0U) << warnings[0];
-  EXPECT_EQ(warnings[1].find("tiny.gguf: tensor blk.0.ffn_norm.weight: stored as f16"), 0U) << warnings[1];
-  EXPECT_EQ(warnings[2].find("tiny.gguf: tensor blk.0.extra.weight: not used"), 0U) << warnings[2];
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[0].find("tiny.gguf: tensor blk.0.ffn_norm.weight: stored as f16"), 0U) << warnings[0];
+  EXPECT_EQ(warnings[1].find("tiny.gguf: tensor v.patch_embd.weight: not used"), 0U) << warnings[1];
+}
+
+// A file of a variant would load and compute something else; it is refused before a weight is taken.
+TEST(RefusedModels, NothingIsIgnored) {
+  const std::pair<const char*, std::uint64_t> tensors[] = {{"blk.0.extra.weight", 4},
+                                                           {"blk.1.attn_q_norm.weight", 8},
+                                                           {"blk.0.post_attention_norm.weight", TinyLlama::kHidden},
+                                                           {"blk.0.attn_norm.bias", TinyLlama::kHidden},
+                                                           {"output_norm.bias", TinyLlama::kHidden},
+                                                           {"output.bias", TinyLlama::kVocab}};
+  for (const auto& [name, size] : tensors) {
+    TinyLlama model;
+    model.tensors[name] = {.dims = {size}};
+    expect_refusal(model, std::string("tensor ") + name + ": not part of architecture llama");
+    model.tensors["token_embd.weight"].fill = std::numeric_limits<float>::quiet_NaN();
+    expect_refusal(model, std::string("tensor ") + name + ": not part");  // no weight has been looked at yet
+    model.tensors["blk.1.more"] = {.dims = {2}};
+    expect_refusal(model, "(and 1 more)");
+  }
+  const std::pair<const char*, TinyValue> keys[] = {
+      {"llama.attention.clamp_kqv", 8.0F},      {"llama.rope.freq_base_swa", 1e4F}, {"llama.logit_scale", 0.5F},
+      {"llama.final_logit_softcapping", 30.0F}, {"llama.expert_used_count", 2U},    {"llama.residual_scale", 2.0F},
+      {"llama.attention.max_alibi_bias", 8.0F}};
+  for (const auto& [key, value] : keys) {
+    TinyLlama model;
+    model.keys[key] = value;
+    expect_refusal(model, std::string(key) + " = ");
+  }
+}
+
+TEST(RefusedModels, AnOverrideThatNothingReadsIsNamed) {
+  const OpenTiny plain((TinyLlama()));
+  const auto refusal = [&](const std::string& setting) -> std::string {
+    const auto set = GgufFile::overridden(plain.gguf, std::vector<std::string>{setting}).value();
+    ModelFile file = ModelFile::open(set).value();
+    const auto loaded = load_model(file, *make_cpu_device({.threads = 1}));
+    return loaded.has_value() ? "accepted" : loaded.error().message;
+  };
+  EXPECT_EQ(refusal("llama.attention.sliding_window=8"), "accepted");
+  EXPECT_EQ(refusal("general.name=me"), "accepted");
+  EXPECT_EQ(refusal("llama.attention.sliding_windw=8").find("override llama.attention.sliding_windw: "), 0U);
+  EXPECT_EQ(refusal("llama.rope.scaling.factor=2.0").find("override llama.rope.scaling.factor: "), 0U)
+      << "without a type of scaling a factor says nothing";
+  EXPECT_NE(refusal("llama.attention.head_count_kv=3").find("must be a divisor"), std::string::npos);
+}
+
+// The other families, by what they have that llama has not.
+TEST(RefusedModels, EveryFamilyChecksWhatIsItsOwn) {
+  struct Case {
+    const char* architecture;
+    std::map<std::string, TinyValue> keys;
+    const char* culprit;
+  };
+  const Case cases[] = {
+      {"qwen2", {{"qwen2.attention.sliding_window", 16U}}, "qwen2.attention.sliding_window = 16"},
+      {"qwen3", {}, "tensor blk.0.attn_q_norm.weight: missing"},
+      {"gemma2", {}, "tensor blk.0.post_attention_norm.weight: missing"},
+      {"gemma2", {{"gemma2.attn_logit_softcapping", -1.0F}}, "gemma2.attn_logit_softcapping = -1"},
+      {"gemma2", {{"gemma2.attention.sliding_window_pattern", 0U}}, "gemma2.attention.sliding_window_pattern = 0"},
+      {"gemma2", {{"gemma2.attention.sliding_window_pattern", "odd"}}, "gemma2.attention.sliding_window_pattern"},
+      {"gemma3", {{"gemma3.rope.freq_base_swa", 0.0F}}, "gemma3.rope.freq_base_swa = 0"},
+      {"phi3", {}, "tensor blk.0.attn_qkv.weight: missing"},
+      {"olmo2", {}, "tensor blk.0.post_attention_norm.weight: missing"},
+      {"smollm3", {{"smollm3.attention.sliding_window", 8U}}, "smollm3.attention.sliding_window = 8"},
+  };
+  for (const Case& c : cases) {
+    TinyLlama model;
+    model.rename(c.architecture);
+    for (const auto& [key, value] : c.keys) model.keys[key] = value;
+    expect_refusal(model, c.culprit);
+  }
 }
 
 }  // namespace

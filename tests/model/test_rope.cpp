@@ -109,6 +109,7 @@ class RopeFromFile : public testing::Test {
  protected:
   Result<Rope> read() {
     OpenTiny open(model_);
+    open.file.set_configured_context(configured_context_);
     return Rope::from_file(open.file, 8, TinyLlama::kContext);
   }
   std::string refusal() {
@@ -125,6 +126,7 @@ class RopeFromFile : public testing::Test {
   }
 
   TinyLlama model_;
+  std::size_t configured_context_ = 0;
 };
 
 TEST_F(RopeFromFile, SilenceMeansPlain) {
@@ -173,9 +175,75 @@ TEST_F(RopeFromFile, ReadsDivisors) {
   EXPECT_NE(refusal().find("tensor rope_freqs.weight: shape [5], expected [4]"), std::string::npos);
 }
 
+// Dynamic NTK: base * (factor L / original - (factor - 1))^(d / (d - 2)), L the configured context.
+TEST_F(RopeFromFile, ADynamicBaseGrowsWithTheConfiguredContext) {
+  model_.keys["llama.rope.scaling.type"] = "dynamic";
+  model_.keys["llama.rope.scaling.factor"] = 4.0F;
+  for (const std::size_t context : {0U, 8U, 64U}) {
+    configured_context_ = context;
+    expect_frequencies(Rope(8, 10000));
+  }
+  configured_context_ = 96;
+  const double grown = 10000 * std::pow(4 * 96.0 / 64 - 3, 8.0 / 6);
+  const Rope found = read().value();
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(found.frequencies()[i], plain_frequency(i, 8, grown), 2e-7 * plain_frequency(i, 8, grown));
+  }
+  model_.keys["llama.rope.scaling.original_context_length"] = 96U;
+  expect_frequencies(Rope(8, 10000));
+}
+
+TEST_F(RopeFromFile, LongropeChoosesItsDivisorsByTheConfiguredContext) {
+  model_.tensors["rope_factors_long.weight"] = {.dims = {4}, .fill = 4.0F};
+  model_.tensors["rope_factors_short.weight"] = {.dims = {4}, .fill = 2.0F};
+  model_.keys["llama.rope.scaling.original_context_length"] = 16U;
+  Rope shorter(8, 10000), longer(8, 10000);
+  shorter.scale_by_divisors(std::vector<float>(4, 2.0F));
+  longer.scale_by_divisors(std::vector<float>(4, 4.0F));
+  for (const std::size_t context : {1U, 16U}) {
+    configured_context_ = context;
+    expect_frequencies(shorter);
+  }
+  for (const std::size_t context : {0U, 17U, 64U}) {  // 0: the trained one
+    configured_context_ = context;
+    expect_frequencies(longer);
+  }
+  const auto magnitude = static_cast<float>(std::sqrt(1 + std::log(64.0 / 16) / std::log(16.0)));
+  EXPECT_FLOAT_EQ(angle_table_entry(read().value(), 0, 0), magnitude) << "whichever divisors are used";
+  model_.keys["llama.rope.scaling.attn_factor"] = 1.5F;
+  EXPECT_FLOAT_EQ(angle_table_entry(read().value(), 0, 0), 1.5F);
+  model_.keys["llama.rope.scaling.type"] = "none";
+  expect_frequencies(Rope(8, 10000));
+  model_.keys["llama.rope.scaling.type"] = "longrope";
+  model_.tensors.erase("rope_factors_short.weight");
+  EXPECT_NE(refusal().find("tensor rope_factors_short.weight: missing"), std::string::npos);
+}
+
+TEST_F(RopeFromFile, AnOldKeyOfLinearScalingCounts) {
+  model_.keys["llama.rope.scale_linear"] = 2.0F;
+  Rope linear(8, 10000);
+  linear.scale_linear(2);
+  expect_frequencies(linear);
+  model_.keys["llama.rope.scaling.type"] = "none";
+  expect_frequencies(Rope(8, 10000));
+}
+
+TEST_F(RopeFromFile, YarnWithoutItsRampDividesAll) {
+  model_.keys["llama.rope.scaling.type"] = "yarn";
+  model_.keys["llama.rope.scaling.factor"] = 4.0F;
+  model_.keys["llama.rope.scaling.yarn_ext_factor"] = 0.0F;
+  Rope linear(8, 10000);
+  linear.scale_linear(4);
+  expect_frequencies(linear);
+  EXPECT_EQ(angle_table_entry(read().value(), 0, 0), 1.0F);
+  model_.keys["llama.rope.scaling.yarn_ext_factor"] = 1.5F;
+  EXPECT_NE(refusal().find("yarn_ext_factor = 1.5: must be between 0 and 1"), std::string::npos);
+}
+
 TEST_F(RopeFromFile, RefusesUnknownScalingAndOddSizes) {
   model_.keys["llama.rope.scaling.type"] = "spiral";
-  EXPECT_EQ(refusal(), "tiny.gguf: llama.rope.scaling.type = \"spiral\": must be none, linear or yarn");
+  EXPECT_EQ(refusal(),
+            "tiny.gguf: llama.rope.scaling.type = \"spiral\": must be none, linear, yarn, longrope or dynamic");
   model_.keys["llama.rope.scaling.type"] = "linear";
   EXPECT_NE(refusal().find("llama.rope.scaling.factor"), std::string::npos) << "a scaling needs its factor";
   model_.keys.erase("llama.rope.scaling.type");

@@ -56,6 +56,16 @@ struct TinyLlama {
     }
   }
 
+  /// The same keys and tensors under the name of another architecture.
+  TinyLlama& rename(const std::string& architecture) {
+    std::map<std::string, TinyValue> renamed{{"general.architecture", architecture}};
+    for (const auto& [key, value] : keys) {
+      if (key.starts_with("llama.")) renamed[architecture + key.substr(5)] = value;
+    }
+    keys = std::move(renamed);
+    return *this;
+  }
+
   /// Adds a vocabulary of `count` tokens: "a0", "a1" ... The last one ends a text.
   TinyLlama& with_vocabulary(std::uint32_t count = kVocab) {
     std::vector<std::string> texts;

@@ -266,10 +266,10 @@ void CpuDevice::gather_rows(const View& in, std::span<const std::uint32_t> indic
           {reads(touched_by(in)), writes(touched_by(out))});
 }
 
-void CpuDevice::embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) {
+void CpuDevice::embed(const Weight& table, std::span<const std::int32_t> ids, const View& out, float factor) {
   PLM_CHECK(out.rows == ids.size() && out.columns == table.inputs);
   for (const std::int32_t id : ids) PLM_CHECK(id >= 0 && static_cast<std::size_t>(id) < table.outputs);
-  enqueue(EmbedWork{&weight_of(table), ids, floats_of(out)}, {writes(floats_of(out))});
+  enqueue(EmbedWork{&weight_of(table), ids, floats_of(out), factor}, {writes(floats_of(out))});
 }
 
 void CpuDevice::linear(const Weight& weight, const View& in, const View& out, const Weight* bias) {
@@ -324,12 +324,12 @@ void CpuDevice::store_kv(const View& keys, const View& values, const RowTable& t
           {reads(floats_of(keys)), reads(floats_of(values)), writes(pages_of(table))});
 }
 
-void CpuDevice::attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
+void CpuDevice::attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                           const View& out) {
   PLM_CHECK(same_shape(queries, out) && queries.columns % (place.kv_heads * place.head_dim) == 0);
   check_table(table, place, queries.rows);
   PLM_CHECK(queries.rows == 0 || bytes_of(queries) != bytes_of(out));  // sums are gathered in `out`
-  AttentionWork work{floats_of(queries), table, place, scale, floats_of(out)};
+  AttentionWork work{floats_of(queries), table, place, rule, floats_of(out)};
   cut_attention(work, team_.size());
   if (work.page_count == 0) return enqueue(work, {reads(work.queries), reads(pages_of(table)), writes(work.out)});
   const std::span<const std::byte> sums = std::as_bytes(std::span(&page_sums_, 1));  // its contents may yet move
@@ -341,10 +341,15 @@ void CpuDevice::attention(const View& queries, const RowTable& table, const KvPl
   enqueue(work, {reads(sums), writes(work.out)});
 }
 
-void CpuDevice::silu_multiply(const View& gate, const View& up, const View& out) {
+void CpuDevice::gate_multiply(const View& gate, const View& up, Activation activation, const View& out) {
   PLM_CHECK(same_shape(gate, up) && same_shape(gate, out));
-  enqueue(SiluMultiplyWork{floats_of(gate), floats_of(up), floats_of(out)},
+  enqueue(GateWork{floats_of(gate), floats_of(up), activation, floats_of(out)},
           {reads(floats_of(gate)), reads(floats_of(up)), writes(floats_of(out))});
+}
+
+void CpuDevice::soft_cap(const View& x, float cap) {
+  PLM_CHECK(cap > 0);
+  enqueue(SoftCapWork{floats_of(x), cap}, {writes(floats_of(x))});
 }
 
 void CpuDevice::add(const View& x, const View& y) {
@@ -389,7 +394,8 @@ struct Runner {
   void operator()(const RopeWork& work) const { kernels.rope(work, share(work)); }
   void operator()(const StoreKvWork& work) const { kernels.store_kv(work, share(work)); }
   void operator()(const AttentionWork& work) const { kernels.attention(work, share(work)); }
-  void operator()(const SiluMultiplyWork& work) const { kernels.silu_multiply(work, share(work)); }
+  void operator()(const GateWork& work) const { kernels.gate_multiply(work, share(work)); }
+  void operator()(const SoftCapWork& work) const { kernels.soft_cap(work, share(work)); }
   void operator()(const AddWork& work) const { kernels.add(work, share(work)); }
   void operator()(const StatisticsWork& work) const { kernels.statistics(work, share(work)); }
   void operator()(const TopNWork& work) const { kernels.top_n(work, share(work)); }

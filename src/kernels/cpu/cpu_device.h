@@ -32,14 +32,15 @@ class CpuDevice : public Device {
   void copy(Storage& to, const Storage& from) override;
   void gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) override;
 
-  void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out) override;
+  void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out, float factor) override;
   void linear(const Weight& weight, const View& in, const View& out, const Weight* bias) override;
   void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) override;
   void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) override;
   void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) override;
-  void attention(const View& queries, const RowTable& table, const KvPlace& place, float scale,
+  void attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                  const View& out) override;
-  void silu_multiply(const View& gate, const View& up, const View& out) override;
+  void gate_multiply(const View& gate, const View& up, Activation activation, const View& out) override;
+  void soft_cap(const View& x, float cap) override;
   void add(const View& x, const View& y) override;
   void all_reduce(const View& x) override;
 
@@ -50,7 +51,7 @@ class CpuDevice : public Device {
 
  private:
   using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
-                            StoreKvWork, AttentionWork, SiluMultiplyWork, AddWork, StatisticsWork, TopNWork>;
+                            StoreKvWork, AttentionWork, GateWork, SoftCapWork, AddWork, StatisticsWork, TopNWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it

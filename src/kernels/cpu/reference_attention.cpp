@@ -103,7 +103,8 @@ PartialSum attend_page(const AttentionWork& work, std::size_t r, std::size_t hea
   const std::size_t kv_head = head / work.group();
   PageNumbers weights = score_page(page, kv_head, work.queries.row(r) + head * head_dim);
   for (std::size_t c = 0; c < kPageCells; ++c) {
-    weights[c] *= work.scale;
+    weights[c] *= work.rule.scale;
+    if (work.rule.soft_cap > 0) weights[c] = soft_cap_f32(weights[c], work.rule.soft_cap);
     if (sight.sees(c)) sum.max = std::max(sum.max, weights[c]);
   }
   for (std::size_t c = 0; c < kPageCells; ++c) weights[c] = sight.sees(c) ? exp_f32(weights[c] - sum.max) : 0.0F;

@@ -13,7 +13,10 @@ void embed(const EmbedWork& work, Share rows) {
   const CpuWeight& table = *work.table;
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
     const auto id = static_cast<std::size_t>(work.ids[r]);
-    table.type->unpack(table.row(id), work.out.row(r), table.inputs / table.type->block_size);
+    float* out = work.out.row(r);
+    table.type->unpack(table.row(id), out, table.inputs / table.type->block_size);
+    if (work.factor == 1) continue;
+    for (std::size_t i = 0; i < table.inputs; ++i) out[i] *= work.factor;
   }
 }
 
@@ -47,12 +50,32 @@ void rope(const RopeWork& work, Share rows) {
   }
 }
 
-void silu_multiply(const SiluMultiplyWork& work, Share rows) {
+namespace {
+
+template <float (*Curve)(float)>
+void multiply_by_curve(const GateWork& work, Share rows) {
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
     const float* gate = work.gate.row(r);
     const float* up = work.up.row(r);
     float* out = work.out.row(r);
-    for (std::size_t i = 0; i < work.gate.columns; ++i) out[i] = silu_f32(gate[i]) * up[i];
+    for (std::size_t i = 0; i < work.gate.columns; ++i) out[i] = Curve(gate[i]) * up[i];
+  }
+}
+
+}  // namespace
+
+void gate_multiply(const GateWork& work, Share rows) {
+  switch (work.activation) {
+    case Activation::silu: return multiply_by_curve<silu_f32>(work, rows);
+    case Activation::gelu_tanh: return multiply_by_curve<gelu_tanh_f32>(work, rows);
+    case Activation::gelu_erf: return multiply_by_curve<gelu_erf_f32>(work, rows);
+  }
+}
+
+void soft_cap(const SoftCapWork& work, Share rows) {
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    for (std::size_t i = 0; i < work.x.columns; ++i) x[i] = soft_cap_f32(x[i], work.cap);
   }
 }
 

@@ -48,10 +48,10 @@ void attend_page(const AttentionWork& work, const QueryBlock& block, std::size_t
     size = first_tile(block.end - query);
     const Tile tile = make_tile(work, query, size, page, queries + (query - block.begin));
     if (tile.some.sees_nothing()) continue;
-    if (size == 1) attend_tile<Numbers, 1>(at, tile, work.scale);
-    if (size == 2) attend_tile<Numbers, 2>(at, tile, work.scale);
-    if (size == 3) attend_tile<Numbers, 3>(at, tile, work.scale);
-    if (size > 3) attend_tile<Numbers, kMostTile>(at, tile, work.scale);
+    if (size == 1) attend_tile<Numbers, 1>(at, tile, work.rule);
+    if (size == 2) attend_tile<Numbers, 2>(at, tile, work.rule);
+    if (size == 3) attend_tile<Numbers, 3>(at, tile, work.rule);
+    if (size > 3) attend_tile<Numbers, kMostTile>(at, tile, work.rule);
   }
 }
 

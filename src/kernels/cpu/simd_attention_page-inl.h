@@ -234,6 +234,17 @@ struct Softmax {
   float weight;  ///< sum of the weights
 };
 
+/// Scales products query . key and draws them in under the soft cap.
+HWY_INLINE void cap_page(float* scores, const ScoreRule& rule, const CellRanges& cells) {
+  const FloatTag d;
+  for (const Range& range : cells) {
+    for (std::size_t c = range.begin; c < range.end; c += kLanes) {
+      const Floatv score = hn::Mul(hn::Load(d, scores + c), hn::Set(d, rule.scale));
+      hn::Store(soft_cap_vector(score, hn::Set(d, rule.soft_cap)), d, scores + c);
+    }
+  }
+}
+
 /// Turns products query . key into scores: times scale, -inf where the query does not see. Returns the largest.
 HWY_INLINE float mask_page(float* scores, float scale, const PageSight& sight, const CellRanges& cells) {
   const FloatTag d;
@@ -333,13 +344,15 @@ HWY_INLINE void sum_values(const ValueRows<Numbers>& values, const Tile& tile, c
 }
 
 template <class Numbers, std::size_t Count>
-void attend_tile(const HeadPage& at, const Tile& tile, float scale) {
+void attend_tile(const HeadPage& at, const Tile& tile, const ScoreRule& rule) {
   const CellRanges cells(tile.some);
   HWY_ALIGN PageScores weights;
   score_page<Numbers, Count>(at, tile, cells, weights);
   Blend blends[Count];
   for (std::size_t g = 0; g < Count; ++g) {
     if (tile.sights[g].sees_nothing()) continue;
+    if (rule.soft_cap > 0) cap_page(weights[g], rule, cells);
+    const float scale = rule.soft_cap > 0 ? 1 : rule.scale;
     const float max = mask_page(weights[g], scale, tile.sights[g], cells);
     blends[g] = add_page(tile.queries[g], weigh_page(weights[g], max, cells));
   }

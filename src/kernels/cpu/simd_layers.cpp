@@ -59,21 +59,47 @@ void rope(const RopeWork& work, Share rows) {
   }
 }
 
-void silu_multiply(const SiluMultiplyWork& work, Share rows) {
+namespace {
+
+/// out = curve(gate) * up; `one` is the same curve for a single number.
+template <typename Curve>
+HWY_INLINE void multiply_by_curve(const GateWork& work, Share rows, Curve curve, float (*one)(float)) {
   const FloatTag d;
   const std::size_t n = work.gate.columns;
-  const Floatv one = hn::Set(d, 1.0F);
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
     const float* gate = work.gate.row(r);
     const float* up = work.up.row(r);
     float* out = work.out.row(r);
     std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      const Floatv x = load(gate + i);
-      const Floatv silu = hn::Div(x, hn::Add(one, exp_vector(hn::Neg(x))));
-      hn::StoreU(hn::Mul(silu, load(up + i)), d, out + i);
-    }
-    for (; i < n; ++i) out[i] = silu_f32(gate[i]) * up[i];
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(curve(load(gate + i)), load(up + i)), d, out + i);
+    for (; i < n; ++i) out[i] = one(gate[i]) * up[i];
+  }
+}
+
+}  // namespace
+
+void gate_multiply(const GateWork& work, Share rows) {
+  switch (work.activation) {
+    case Activation::silu:
+      return multiply_by_curve(
+          work, rows, [](Floatv x) HWY_ATTR { return silu_vector(x); }, silu_f32);
+    case Activation::gelu_tanh:
+      return multiply_by_curve(
+          work, rows, [](Floatv x) HWY_ATTR { return gelu_tanh_vector(x); }, gelu_tanh_f32);
+    case Activation::gelu_erf:
+      return multiply_by_curve(
+          work, rows, [](Floatv x) HWY_ATTR { return gelu_erf_vector(x); }, gelu_erf_f32);
+  }
+}
+
+void soft_cap(const SoftCapWork& work, Share rows) {
+  const FloatTag d;
+  const std::size_t n = work.x.columns;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(soft_cap_vector(load(x + i), hn::Set(d, work.cap)), d, x + i);
+    for (; i < n; ++i) x[i] = soft_cap_f32(x[i], work.cap);
   }
 }
 
@@ -97,12 +123,14 @@ HWY_AFTER_NAMESPACE();
 namespace plm {
 HWY_EXPORT(rms_norm);
 HWY_EXPORT(rope);
-HWY_EXPORT(silu_multiply);
+HWY_EXPORT(gate_multiply);
+HWY_EXPORT(soft_cap);
 HWY_EXPORT(add);
 void set_simd_layers(KernelTable& table) {
   table.rms_norm = &HWY_DYNAMIC_DISPATCH(rms_norm);
   table.rope = &HWY_DYNAMIC_DISPATCH(rope);
-  table.silu_multiply = &HWY_DYNAMIC_DISPATCH(silu_multiply);
+  table.gate_multiply = &HWY_DYNAMIC_DISPATCH(gate_multiply);
+  table.soft_cap = &HWY_DYNAMIC_DISPATCH(soft_cap);
   table.add = &HWY_DYNAMIC_DISPATCH(add);
 }
 }  // namespace plm

@@ -1,6 +1,6 @@
 // What the vectorised kernels share, once per instruction set: vectors that together are 16 lanes wide, the sum tree
-// lanes16 on them, e^x, and loading stored numbers. Every sequence of operations is that of the plain version, so that
-// the bits are equal where multiply-add is fused. Tested by tests/kernels/cpu/test_layers.cpp.
+// lanes16 on them, e^x and its relatives, and loading stored numbers. Every sequence of operations is that of the plain
+// version, so that the bits are equal where multiply-add is fused. Tested by tests/kernels/cpu/test_layers.cpp.
 #if defined(PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
 #undef PLM_KERNELS_CPU_SIMD_VECTORS_INL_H_
@@ -118,6 +118,59 @@ HWY_INLINE Floatv exp_vector(Floatv x) {
   result = hn::IfThenElse(hn::Gt(x, hn::Set(d, pm::kExpHighest)), hn::Inf(d), result);
   return hn::IfThenElse(hn::Eq(x, x), result, x);  // NaN stays NaN
 }
+
+// ---- tanh, erf and what is made of them, step by step as in base/portable_math.h
+
+template <std::size_t N>
+HWY_INLINE Floatv polynomial_vector(const float (&coefficients)[N], Floatv x) {
+  Floatv sum = hn::Set(FloatTag(), coefficients[0]);
+  for (std::size_t i = 1; i < N; ++i) sum = hn::MulAdd(sum, x, hn::Set(FloatTag(), coefficients[i]));
+  return sum;
+}
+
+HWY_INLINE Floatv tanh_vector(Floatv x) {
+  namespace pm = portable_math;
+  const FloatTag d;
+  const Floatv size = hn::Abs(x), one = hn::Set(d, 1.0F), square = hn::Mul(x, x);
+  const Floatv near = hn::MulAdd(hn::Mul(polynomial_vector(pm::kTanhCoefficients, square), square), x, x);
+  const Floatv grown = hn::Add(exp_vector(hn::Add(size, size)), one);
+  const Floatv far = hn::CopySign(hn::Sub(one, hn::Div(hn::Set(d, 2.0F), grown)), x);
+  return hn::IfThenElse(hn::Lt(size, hn::Set(d, pm::kTanhNear)), near, far);
+}
+
+HWY_INLINE Floatv erf_vector(Floatv x) {
+  namespace pm = portable_math;
+  const FloatTag d;
+  const Floatv size = hn::Abs(x), one = hn::Set(d, 1.0F), square = hn::Mul(x, x);
+  const Floatv near = hn::Mul(polynomial_vector(pm::kErfNearCoefficients, square), x);
+  const Floatv inverse = hn::Div(one, size);
+  const Floatv inverse_square = hn::Mul(inverse, inverse);
+  const Floatv tail =
+      hn::IfThenElse(hn::Lt(size, hn::Set(d, 2.0F)), polynomial_vector(pm::kErfMiddleCoefficients, inverse_square),
+                     polynomial_vector(pm::kErfFarCoefficients, inverse_square));
+  const Floatv rest = hn::Mul(hn::Mul(exp_vector(hn::Neg(square)), inverse), tail);
+  return hn::IfThenElse(hn::Lt(size, one), near, hn::CopySign(hn::Sub(one, rest), x));
+}
+
+HWY_INLINE Floatv silu_vector(Floatv x) {
+  return hn::Div(x, hn::Add(hn::Set(FloatTag(), 1.0F), exp_vector(hn::Neg(x))));
+}
+
+HWY_INLINE Floatv gelu_erf_vector(Floatv x) {
+  const FloatTag d;
+  const Floatv erf = erf_vector(hn::Mul(x, hn::Set(d, portable_math::kSqrtHalf)));
+  return hn::Mul(hn::Mul(hn::Set(d, 0.5F), x), hn::Add(hn::Set(d, 1.0F), erf));
+}
+
+HWY_INLINE Floatv gelu_tanh_vector(Floatv x) {
+  namespace pm = portable_math;
+  const FloatTag d;
+  const Floatv cubic = hn::Mul(hn::Mul(hn::Set(d, pm::kGeluCubic), x), x);
+  const Floatv inner = hn::Mul(hn::Set(d, pm::kSqrtTwoOverPi), hn::MulAdd(cubic, x, x));
+  return hn::Mul(hn::Mul(hn::Set(d, 0.5F), x), hn::Add(hn::Set(d, 1.0F), tanh_vector(inner)));
+}
+
+HWY_INLINE Floatv soft_cap_vector(Floatv x, Floatv cap) { return hn::Mul(cap, tanh_vector(hn::Div(x, cap))); }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE

@@ -43,6 +43,7 @@ struct EmbedWork {
   const CpuWeight* table;
   std::span<const std::int32_t> ids;
   Floats out;
+  float factor;
   [[nodiscard]] std::size_t units() const { return ids.size(); }
 };
 
@@ -110,7 +111,7 @@ struct AttentionWork {
   Floats queries;
   RowTable table;
   KvPlace place;
-  float scale;
+  ScoreRule rule = 1;
   Floats out;
   std::size_t block_queries = 1;  ///< queries of one unit of `whole`
   std::size_t page_count = 0;     ///< pages that the rows see, added up: a unit of `pages` for each KV head
@@ -134,12 +135,20 @@ struct AttentionWork {
   }
 };
 
-struct SiluMultiplyWork {
+struct GateWork {
   static constexpr std::size_t kGrain = 1;
   Floats gate;
   Floats up;
+  Activation activation;
   Floats out;
   [[nodiscard]] std::size_t units() const { return gate.rows; }
+};
+
+struct SoftCapWork {
+  static constexpr std::size_t kGrain = 1;
+  Floats x;
+  float cap;
+  [[nodiscard]] std::size_t units() const { return x.rows; }
 };
 
 struct AddWork {

@@ -9,9 +9,9 @@ namespace plm {
 
 struct LayerPass {
   Device& device;
-  const RowTable& table;
+  RowTable table;
   const StateLayout& layout;
-  View angles;  ///< [rows, rotated dimensions], see Device::rope
+  View angles;  ///< [rows, rotated dimensions], see Device::rope; no columns: nothing is rotated
   const Probe& probe;
 
   void report(std::string_view name, const View& value) const {

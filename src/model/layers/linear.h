@@ -22,6 +22,14 @@ struct Linear {
     return linear;
   }
 
+  /// Reads `size.outputs` of the rows of NAME.weight, which has `part.of` of them.
+  static Result<Linear> load_rows(WeightReader& reader, const std::string& name, WeightRole role, MatrixSize size,
+                                  RowPart part) {
+    Linear linear;
+    PLM_TRY_ASSIGN(linear.weight, reader.matrix_rows(name + ".weight", role, size, part));
+    return linear;
+  }
+
   /// in: [rows, inputs], out: [rows, outputs].
   void operator()(Device& device, const View& in, const View& out) const {
     device.linear(*weight, in, out, bias.get());

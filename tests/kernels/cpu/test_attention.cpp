@@ -20,6 +20,7 @@ struct AttentionCase {
   std::vector<RowSight> rows;
   std::vector<std::uint64_t> own_bits;
   float scale = 0.25F;
+  float soft_cap = 0;
 
   [[nodiscard]] std::size_t kv_columns() const { return place.kv_heads * place.head_dim; }
   [[nodiscard]] std::size_t q_columns() const { return q_heads * place.head_dim; }
@@ -57,7 +58,7 @@ std::vector<float> run_attention(Device& device, const AttentionCase& c, const s
   device.store_kv(keys.view, values.view, {stored, pages.sequences, {}}, c.place);
   const Matrix queries = make_matrix(device, c.rows.size(), c.q_columns(), query_numbers);
   const Matrix out = make_matrix(device, c.rows.size(), c.q_columns());
-  device.attention(queries.view, {c.rows, pages.sequences, c.own_bits}, c.place, c.scale, out.view);
+  device.attention(queries.view, {c.rows, pages.sequences, c.own_bits}, c.place, {c.scale, c.soft_cap}, out.view);
   return read(device, out.view);
 }
 
@@ -89,7 +90,9 @@ std::vector<double> exact_attention(const AttentionCase& c) {
       if (!page_sight(c.rows[row], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
       double score = 0;
       for (std::size_t d = 0; d < dim; ++d) score += double{queries[i + d]} * keys[slot * c.kv_columns() + kv + d];
-      const double weight = std::exp(score * c.scale);
+      score *= c.scale;
+      if (c.soft_cap > 0) score = c.soft_cap * std::tanh(score / c.soft_cap);
+      const double weight = std::exp(score);
       sum += weight;
       for (std::size_t d = 0; d < dim; ++d) out[i + d] += weight * values[slot * c.kv_columns() + kv + d];
     }
@@ -190,6 +193,20 @@ TEST(Attention, ScaledHeadsOfAnySize) {
                              .slots = 300,
                              .rows = causal_rows({5, 300}),
                              .own_bits = {}});
+  }
+}
+
+TEST(Attention, ScoresUnderASoftCap) {
+  for (const StorageType* type : kKvTypes) {
+    for (const std::size_t q_heads : {1U, 5U}) {
+      expect_right_everywhere({.place = {.type = type, .kv_heads = 1, .head_dim = 32},
+                               .q_heads = q_heads,
+                               .slots = 600,
+                               .rows = causal_rows({1, 40, 600}),
+                               .own_bits = {},
+                               .scale = 1,
+                               .soft_cap = 2});
+    }
   }
 }
 

@@ -80,7 +80,7 @@ TEST(Layers, SiluMultiplyAndAdd) {
   const std::vector<float> up = random_floats(2 * n, 2);
   const std::vector<float> out = expect_same_everywhere([&](Device& device) {
     const Matrix g = make_matrix(device, 2, n, gate), u = make_matrix(device, 2, n, up);
-    device.silu_multiply(g.view, u.view, g.view);
+    device.gate_multiply(g.view, u.view, Activation::silu, g.view);
     device.add(g.view, u.view);
     return read(device, g.view);
   });
@@ -88,6 +88,42 @@ TEST(Layers, SiluMultiplyAndAdd) {
     const double x = gate[i];
     EXPECT_NEAR(out[i], x / (1 + std::exp(-x)) * up[i] + up[i], 4e-6 * std::max(1.0, std::abs(x)));
   }
+}
+
+TEST(Layers, EveryActivationMultipliesByItsCurve) {
+  const std::size_t n = 333;
+  std::vector<float> gate = random_floats(n, 1);
+  for (float& x : gate) x *= 8;
+  gate[0] = -200;
+  gate[1] = 200;
+  gate[2] = 0;
+  const std::vector<float> up = random_floats(n, 2);
+  const std::pair<Activation, double (*)(double)> curves[] = {
+      {Activation::silu, [](double x) { return x / (1 + std::exp(-x)); }},
+      {Activation::gelu_erf, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {Activation::gelu_tanh,
+       [](double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }}};
+  for (const auto& [activation, curve] : curves) {
+    const std::vector<float> out = expect_same_everywhere([&, kind = activation](Device& device) {
+      const Matrix g = make_matrix(device, 1, n, gate), u = make_matrix(device, 1, n, up);
+      device.gate_multiply(g.view, u.view, kind, g.view);
+      return read(device, g.view);
+    });
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_NEAR(out[i], curve(gate[i]) * up[i], 1e-6 * std::max(1.0F, std::abs(gate[i]))) << gate[i];
+    }
+  }
+}
+
+TEST(Layers, SoftCapDrawsNumbersIn) {
+  std::vector<float> numbers = random_floats(2 * 61, 1);
+  for (float& x : numbers) x *= 100;
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix x = make_matrix(device, 2, 61, numbers);
+    device.soft_cap(x.view, 30.0F);
+    return read(device, x.view);
+  });
+  for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_NEAR(out[i], 30 * std::tanh(numbers[i] / 30.0), 6e-6);
 }
 
 TEST(Layers, ViewsMayBeColumnsOfWiderRows) {
@@ -112,6 +148,13 @@ TEST(Layers, EmbedUnpacksTheRowsOfTheTable) {
       device.embed(*weight, ids, x.view);
       return read(device, x.view);
     });
+    const std::vector<float> tripled = expect_same_everywhere([&](Device& device) {
+      const auto weight = table.load(device, WeightRole::embedding);
+      const Matrix x = make_matrix(device, 3, 256);
+      device.embed(*weight, ids, x.view, 3);
+      return read(device, x.view);
+    });
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(tripled[i], out[i] * 3);
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto row = static_cast<std::size_t>(ids[i / 256]);
       EXPECT_EQ(out[i], table.numbers()[row * 256 + i % 256]);

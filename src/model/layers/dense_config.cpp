@@ -1,0 +1,98 @@
+#include "model/layers/dense_config.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace plm {
+namespace {
+
+Result<void> read_attention(const ModelFile& file, DenseConfig& config) {
+  AttentionSize& attention = config.attention;
+  attention.hidden_size = config.shape.hidden_size;
+  PLM_TRY_ASSIGN(attention.q_heads, file.integer("attention.head_count", {1, kMostSize}));
+  PLM_TRY_ASSIGN(attention.kv_heads,
+                 file.integer_or("attention.head_count_kv", attention.q_heads, {1, attention.q_heads}));
+  if (attention.q_heads % attention.kv_heads != 0) {
+    return file.key_error("attention.head_count_kv", fmt::format("{}", attention.kv_heads),
+                          fmt::format("a divisor of attention.head_count = {}", attention.q_heads));
+  }
+  if (!file.has_key("attention.key_length") && attention.hidden_size % attention.q_heads != 0) {
+    return file.key_error("attention.head_count", fmt::format("{}", attention.q_heads),
+                          fmt::format("a divisor of embedding_length = {}", attention.hidden_size));
+  }
+  const std::size_t share = std::max<std::size_t>(1, attention.hidden_size / attention.q_heads);
+  PLM_TRY_ASSIGN(attention.head_dim, file.integer_or("attention.key_length", share, {2, 4096}));
+  if (attention.head_dim % 2 != 0) {
+    return file.key_error("attention.key_length", fmt::format("{}", attention.head_dim),
+                          "even, since pairs of numbers are rotated");
+  }
+  PLM_TRY(file.integer_or("attention.value_length", attention.head_dim, {attention.head_dim, attention.head_dim}));
+  const double standard = 1.0 / std::sqrt(static_cast<double>(attention.head_dim));
+  PLM_TRY_ASSIGN(const double scale, file.positive_real_or("attention.scale", standard, 1e6));
+  config.scores = static_cast<float>(scale);
+  return {};
+}
+
+// The embedding says how many tokens there are; vocab_size, when stated, must agree.
+Result<std::size_t> read_vocab_size(const ModelFile& file) {
+  const TensorEntry* table = file.gguf().find_tensor("token_embd.weight");
+  if (table == nullptr) return 0;  // its loading fails
+  PLM_TRY_ASSIGN(const std::size_t stated, file.integer_or("vocab_size", table->dims[1], {1, kMostSize}));
+  if (stated != table->dims[1]) {
+    return file.key_error("vocab_size", fmt::format("{}", stated),
+                          fmt::format("{}, the rows of tensor token_embd.weight", table->dims[1]));
+  }
+  return stated;
+}
+
+}  // namespace
+
+Result<DenseConfig> read_dense_config(ModelFile& file) {
+  DenseConfig config;
+  ModelShape& shape = config.shape;
+  shape.architecture = file.architecture();
+  PLM_TRY_ASSIGN(shape.layer_count, file.integer("block_count", {1, kMostLayers}));
+  if (shape.layer_count != file.layers_in_file()) {
+    return file.key_error("block_count", fmt::format("{}", shape.layer_count),
+                          fmt::format("{}, as many layers as the file has tensors for", file.layers_in_file()));
+  }
+  PLM_TRY_ASSIGN(shape.hidden_size, file.integer("embedding_length", {1, kMostSize}));
+  PLM_TRY_ASSIGN(config.ffn_size, file.integer("feed_forward_length", {1, kMostSize}));
+  PLM_TRY_ASSIGN(shape.trained_context, file.integer("context_length", {1, kMostContext}));
+  PLM_TRY_ASSIGN(const double epsilon, file.positive_real("attention.layer_norm_rms_epsilon", 1.0));
+  config.norm_epsilon = static_cast<float>(epsilon);
+  PLM_TRY_ASSIGN(const bool is_causal, file.boolean_or("attention.causal", true));
+  if (!is_causal)
+    return file.key_error("attention.causal", "false", "true; this network writes one token after another");
+  PLM_TRY(read_attention(file, config));
+  PLM_TRY_ASSIGN(shape.vocab_size, read_vocab_size(file));
+  shape.parameter_count = file.parameter_count();
+  PLM_TRY_ASSIGN(Rope rope, Rope::from_file(file, config.attention.head_dim, shape.trained_context));
+  config.ropes.push_back(std::move(rope));
+  config.layers.resize(shape.layer_count);
+  return config;
+}
+
+Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise) {
+  PLM_TRY_ASSIGN(const std::size_t window, file.integer_or("attention.sliding_window", otherwise, {0, kMostContext}));
+  return static_cast<std::uint32_t>(window);
+}
+
+Result<void> refuse_window(const ModelFile& file, const DenseConfig& config) {
+  PLM_TRY_ASSIGN(const std::uint32_t window, read_window(file));
+  if (window == 0 || window >= config.shape.trained_context) return {};
+  return file.key_error(
+      "attention.sliding_window", fmt::format("{}", window),
+      fmt::format("0 or at least context_length = {}; this network has no windows here", config.shape.trained_context));
+}
+
+Result<std::vector<bool>> read_window_pattern(const ModelFile& file, std::size_t layer_count, std::size_t otherwise) {
+  constexpr std::string_view kKey = "attention.sliding_window_pattern";
+  if (file.is_array(kKey)) return file.booleans(kKey, layer_count);
+  PLM_TRY_ASSIGN(const std::size_t every, file.integer_or(kKey, otherwise, {1, kMostLayers}));
+  std::vector<bool> has_window(layer_count);
+  for (std::size_t i = 0; i < layer_count; ++i) has_window[i] = (i + 1) % every != 0;
+  return has_window;
+}
+
+}  // namespace plm

@@ -1,0 +1,64 @@
+// What dense decoder-only networks have in common and what they differ in. An architecture reads the common part from
+// its file, then sets its own; model/layers/dense_model.h runs the result. Tested by
+// tests/model/test_refused_models.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/layers/attention.h"
+#include "model/layers/rope.h"
+#include "model/model.h"
+#include "model/model_file.h"
+
+namespace plm {
+
+inline constexpr std::size_t kMostLayers = 1024;
+inline constexpr std::size_t kMostSize = 1U << 20;  ///< of any one dimension of a network
+inline constexpr std::size_t kMostContext = 1U << 30;
+
+/// Where the norms of a branch stand: before it, after it (and before the residual is added), or both.
+enum class NormPlacement : std::uint8_t { before, after, around };
+
+/// How one layer differs from others of the same network.
+struct LayerKind {
+  static constexpr std::size_t kNoRope = ~std::size_t{0};
+  std::uint32_t window = 0;  ///< positions that a row sees, its own among them; 0: all
+  std::size_t rope = 0;      ///< index into DenseConfig::ropes, or kNoRope
+};
+
+struct DenseConfig {
+  ModelShape shape;
+  AttentionSize attention;
+  std::size_t ffn_size = 0;
+  float norm_epsilon = 0;
+
+  RopeLayout rope_layout = RopeLayout::half_split;
+  NormPlacement norms = NormPlacement::before;
+  QueryKeyNorm query_key_norm = QueryKeyNorm::none;
+  Activation activation = Activation::silu;
+  bool is_fused = false;      ///< one tensor for query, key, value, and one for gate and up
+  float embedding_scale = 1;  ///< on embeddings
+  ScoreRule scores = 1;
+  float logit_cap = 0;  ///< soft cap of logits; 0: none
+
+  std::vector<Rope> ropes;        ///< at least one
+  std::vector<LayerKind> layers;  ///< [shape.layer_count]
+};
+
+/// Reads what all have: sizes, epsilon, one rope for all layers, scores scaled by attention.scale or 1/sqrt(head_dim).
+/// Errors name the key.
+[[nodiscard]] Result<DenseConfig> read_dense_config(ModelFile& file);
+
+/// attention.sliding_window, or `otherwise`. 0: none.
+[[nodiscard]] Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise = 0);
+
+/// For networks whose layers all see everything. Error when the file states a window shorter than its context.
+[[nodiscard]] Result<void> refuse_window(const ModelFile& file, const DenseConfig& config);
+
+/// Which layers have the window: attention.sliding_window_pattern as one truth value a layer, or as a number n (every
+/// n-th layer sees all); not stated: n = `otherwise`.
+[[nodiscard]] Result<std::vector<bool>> read_window_pattern(const ModelFile& file, std::size_t layer_count,
+                                                            std::size_t otherwise);
+
+}  // namespace plm

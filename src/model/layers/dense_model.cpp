@@ -1,0 +1,142 @@
+#include "model/layers/dense_model.h"
+
+#include <algorithm>
+
+namespace plm {
+
+DenseModel::DenseModel(DenseConfig config, Device& device)
+    : config_(std::move(config)), device_(device), workspace_(device), angles_(config_.ropes.size()) {
+  PLM_CHECK(!config_.ropes.empty() && config_.layers.size() == config_.shape.layer_count);
+  output_head_.soft_cap = config_.logit_cap;
+  for (const LayerKind& kind : config_.layers) {
+    PLM_CHECK(kind.rope == LayerKind::kNoRope || kind.rope < config_.ropes.size());
+    const bool is_there = std::ranges::any_of(windows_, [&](const auto& w) { return w.window() == kind.window; });
+    if (kind.window > 0 && !is_there) windows_.emplace_back(kind.window);
+  }
+}
+
+Result<std::unique_ptr<Model>> DenseModel::load(ModelFile& file, Device& device, DenseConfig config) {
+  std::unique_ptr<DenseModel> model(new DenseModel(std::move(config), device));
+  WeightReader look(file), take(file, device);
+  PLM_TRY(model->load_weights(look));
+  PLM_TRY(file.refuse_unread());
+  PLM_TRY(model->load_weights(take));
+  return model;
+}
+
+Result<void> DenseModel::load_weights(WeightReader& reader) {
+  const ModelShape& shape = config_.shape;
+  const MatrixSize table{.outputs = shape.vocab_size, .inputs = shape.hidden_size};
+  PLM_TRY_ASSIGN(embedding_, reader.matrix("token_embd.weight", WeightRole::embedding, table));
+  layers_.clear();
+  for (std::size_t index = 0; index < shape.layer_count; ++index) PLM_TRY(load_layer(reader, index));
+  PLM_TRY_ASSIGN(final_norm_, RmsNorm::load(reader, "output_norm", shape.hidden_size, config_.norm_epsilon));
+  const bool tied = !reader.has("output.weight");
+  PLM_TRY_ASSIGN(head_, reader.matrix(tied ? "token_embd.weight" : "output.weight", WeightRole::head, table));
+  return {};
+}
+
+Result<void> DenseModel::load_layer(WeightReader& reader, std::size_t index) {
+  const std::string prefix = fmt::format("blk.{}", index);
+  const std::size_t hidden = config_.shape.hidden_size;
+  const auto norm = [&](const char* name) {
+    return RmsNorm::load(reader, prefix + name, hidden, config_.norm_epsilon);
+  };
+  Layer& layer = layers_.emplace_back();
+  if (config_.norms != NormPlacement::after) {
+    PLM_TRY_ASSIGN(layer.attention_norm, norm(".attn_norm"));
+    PLM_TRY_ASSIGN(layer.ffn_norm, norm(".ffn_norm"));
+  }
+  if (config_.norms != NormPlacement::before) {
+    PLM_TRY_ASSIGN(layer.attention_out_norm, norm(".post_attention_norm"));
+    PLM_TRY_ASSIGN(layer.ffn_out_norm, norm(".post_ffw_norm"));
+  }
+  layer.attention.size = config_.attention;
+  layer.attention.rope_layout = config_.rope_layout;
+  layer.attention.scores = config_.scores;
+  PLM_TRY(layer.attention.load(reader, prefix, config_.is_fused));
+  PLM_TRY(layer.attention.load_norms(reader, prefix, config_.query_key_norm, config_.norm_epsilon));
+  layer.ffn.activation = config_.activation;
+  return layer.ffn.load(reader, prefix, {.outputs = config_.ffn_size, .inputs = hidden}, config_.is_fused);
+}
+
+Result<StateLayout> DenseModel::state_layout(const StorageType& kv_type) const {
+  StateLayout layout;
+  for (std::size_t index = 0; index < config_.shape.layer_count; ++index) {
+    PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
+  }
+  return layout;
+}
+
+Result<DenseModel::Activations> DenseModel::take_activations(std::size_t rows) {
+  const AttentionSize& size = config_.attention;
+  Activations at;
+  for (View* view : {&at.x, &at.normed, &at.delta}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(rows, config_.shape.hidden_size));
+  }
+  for (View* view : {&at.attention.queries, &at.attention.mixed}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(rows, size.q_columns()));
+  }
+  for (View* view : {&at.attention.keys, &at.attention.values}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(rows, size.kv_columns()));
+  }
+  for (View* view : {&at.ffn.gate, &at.ffn.up}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(rows, config_.ffn_size));
+  }
+  return at;
+}
+
+Result<void> DenseModel::take_angles(std::span<const std::uint32_t> positions) {
+  for (std::size_t i = 0; i < angles_.size(); ++i) {
+    const Rope& rope = config_.ropes[i];
+    PLM_TRY_ASSIGN(angles_[i].view, workspace_.take(positions.size(), rope.dimensions()));
+    angles_[i].numbers.resize(positions.size() * rope.dimensions());
+    rope.fill_angles(positions, angles_[i].numbers);
+    device_.upload(angles_[i].view, std::as_bytes(std::span(angles_[i].numbers)));
+  }
+  return {};
+}
+
+RowTable DenseModel::table_for(const LayerKind& kind, const PassRows& rows) const {
+  if (kind.window == 0) return rows.table;
+  return std::ranges::find(windows_, kind.window, &WindowedTable::window)->table();
+}
+
+Result<void> DenseModel::enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) {
+  PLM_TRY(workspace_.reset());
+  PLM_TRY_ASSIGN(const Activations at, take_activations(rows.tokens.size()));
+  PLM_TRY(take_angles(rows.positions));
+  for (WindowedTable& window : windows_) window.take(rows);
+
+  device_.embed(*embedding_, rows.tokens, at.x, config_.embedding_scale);
+  if (probe) probe("embed", at.x);
+  for (std::size_t index = 0; index < layers_.size(); ++index) {
+    const LayerKind& kind = config_.layers[index];
+    const View angles = kind.rope == LayerKind::kNoRope ? View{} : angles_[kind.rope].view;
+    run_layer({device_, table_for(kind, rows), layout, angles, probe}, index, at);
+  }
+  final_norm_(device_, at.x, at.normed);
+  if (probe) probe("final_norm", at.normed);
+  return output_head_.enqueue(device_, workspace_, *head_, at.normed, rows);
+}
+
+void DenseModel::run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const {
+  const Layer& layer = layers_[index];
+  const auto normed = [&](const std::optional<RmsNorm>& norm) {
+    if (!norm.has_value()) return at.x;
+    (*norm)(pass.device, at.x, at.normed);
+    return at.normed;
+  };
+  const auto add_branch = [&](const char* name, const std::optional<RmsNorm>& norm) {
+    if (pass.probe) pass.report(fmt::format("layer.{}.{}", index, name), at.delta);
+    if (norm.has_value()) (*norm)(pass.device, at.delta, at.delta);
+    pass.device.add(at.x, at.delta);
+  };
+  layer.attention(pass, index, at.attention, normed(layer.attention_norm), at.delta);
+  add_branch("attn", layer.attention_out_norm);
+  layer.ffn(pass, at.ffn, normed(layer.ffn_norm), at.delta);
+  add_branch("ffn", layer.ffn_out_norm);
+  if (pass.probe) pass.report(fmt::format("layer.{}", index), at.x);
+}
+
+}  // namespace plm
