@@ -43,6 +43,22 @@ TEST(EngineFlags, TextIsReadAsItIs) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(EngineFlags, RopeFlagsAreSettingsOfMetadata) {
+  Settings settings(kEngineFlags);
+  EXPECT_TRUE(rope_settings(settings).empty());
+  for (const auto& [flag, value] :
+       {std::pair{"rope-scaling", "yarn"}, std::pair{"rope-scale", "2.5"}, std::pair{"rope-base", "10000.5"},
+        std::pair{"yarn-orig-ctx", "4096"}, std::pair{"yarn-beta-fast", "16.5"}}) {
+    ASSERT_TRUE(settings.set_text(flag, value).has_value()) << flag;
+  }
+  EXPECT_EQ(rope_settings(settings),
+            (std::vector<std::string>{"rope.scaling.type=str:yarn", "rope.scaling.original_context_length=4096",
+                                      "rope.freq_base=float:10000.5", "rope.scaling.factor=float:2.5",
+                                      "rope.scaling.yarn_beta_fast=float:16.5"}));
+  for (const char* bad : {"0", "-1", "x", "nan"}) EXPECT_FALSE(settings.set_text("rope-base", bad).has_value()) << bad;
+  EXPECT_FALSE(settings.set_text("rope-scaling", "spiral").has_value());
+}
+
 TEST(EngineFlags, MemoryIsCountedInBytes) {
   EXPECT_GT(peak_memory_bytes(), std::size_t{1} << 20);
   EXPECT_LT(peak_memory_bytes(), std::size_t{1} << 40);

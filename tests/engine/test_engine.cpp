@@ -74,6 +74,22 @@ TEST(Engine, TellsOfItsProgressAndOfWhatIsOdd) {
   EXPECT_EQ(load_engine(file.path())->context_length(), TinyLlama::kContext);
 }
 
+TEST(Engine, MetadataCanBeOverridden) {
+  TinyLlama model;
+  const TemporaryModel file(model.with_vocabulary());
+  const auto load = [&](std::vector<std::string> overrides, std::vector<std::string> model_settings) -> std::string {
+    const auto engine = Engine::load(file.path(), make_cpu_device({.threads = 1}),
+                                     {.overrides = std::move(overrides), .model_settings = std::move(model_settings)});
+    return engine.has_value() ? "accepted" : engine.error().message;
+  };
+  EXPECT_EQ(load({"llama.attention.sliding_window=4", "tokenizer.ggml.eos_token_id=3"}, {}), "accepted");
+  EXPECT_NE(load({"llama.block_count=3"}, {}).find("llama.block_count = 3: must be 2"), std::string::npos);
+  EXPECT_EQ(load({"llama.block_count=two"}, {}).find("override llama.block_count: \"two\""), 0U);
+  EXPECT_EQ(load({"llama.nonsense=1"}, {}).find("override llama.nonsense: architecture llama reads no such key"), 0U);
+  EXPECT_NE(load({}, {"rope.scaling.type=str:dynamic"}).find("llama.rope.scaling.factor"), std::string::npos);
+  EXPECT_EQ(load({}, {"rope.scaling.type=str:dynamic", "rope.scaling.factor=float:4"}), "accepted");
+}
+
 class TwinEngine : public testing::Test {
  protected:
   Written write_sum(GenerationRequest request) {

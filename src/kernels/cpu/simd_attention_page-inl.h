@@ -234,8 +234,9 @@ struct Softmax {
   float weight;  ///< sum of the weights
 };
 
-/// Scales products query . key and draws them in under the soft cap.
-HWY_INLINE void cap_page(float* scores, const ScoreRule& rule, const CellRanges& cells) {
+/// Scales products query . key and draws them in under the soft cap. Few models do; for those that do not, it must not
+/// stand in the way.
+HWY_NOINLINE void cap_page(float* scores, const ScoreRule& rule, const CellRanges& cells) {
   const FloatTag d;
   for (const Range& range : cells) {
     for (std::size_t c = range.begin; c < range.end; c += kLanes) {
