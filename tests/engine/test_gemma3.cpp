@@ -56,7 +56,8 @@ TEST_P(Gemma3, LogProbabilitiesAreNearThoseOfFloat32) {
   ScheduledModel model(model_path(), {.device = {.threads = 2, .activations = GetParam().first}});
   double difference = 0;
   std::size_t count = 0;
-  for (const auto& [name, prompt] : prompts().items()) {
+  const Json all = prompts();
+  for (const auto& [name, prompt] : all.items()) {
     const auto golden = prompt.at("top20").get<std::vector<std::vector<std::pair<TokenId, double>>>>();
     const auto session = model.open();
     const Logits rows = append(model, *session, prompt.at("ids").get<std::vector<TokenId>>());

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
   PLM_TRY_ASSIGN(const std::uint32_t window, read_window(file));
   PLM_TRY_ASSIGN(const auto has_window, read_window_pattern(file, config.shape.layer_count, 6));
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
-    config.layers[i] = has_window[i] ? LayerKind{window, kLocalRope} : LayerKind{0, kGlobalRope};
+    const bool is_local = window > 0 && has_window[i];
+    config.layers[i] = is_local ? LayerKind{window, kLocalRope} : LayerKind{0, kGlobalRope};
   }
   return DenseModel::load(file, device, std::move(config));
 }
