@@ -170,8 +170,8 @@ TEST(Checkpoint, RefusesWhatItCannotTranslate) {
   EXPECT_NAMES(with("model_type", "\"palimpsest9\""), "model_type = \"palimpsest9\"");
   EXPECT_NAMES(with("architectures", "[\"Nope\"]"), "architectures = [Nope]");
   EXPECT_NAMES(with("hidden_act", "\"gelu\""), "hidden_act = \"gelu\"");
-  EXPECT_NAMES(with("sliding_window", "8"), "sliding_window = 8");
-  EXPECT_EQ(with("sliding_window", "64"), "accepted") << "no window, since the context is not longer";
+  EXPECT_EQ(with("sliding_window", "8"), "accepted") << "Mistral's window";
+  EXPECT_NAMES(with("sliding_window", "0"), "sliding_window = 0");
   EXPECT_NAMES(with("rope_scaling", "{\"rope_type\": \"spiral\", \"factor\": 2}"),
                "rope_scaling.rope_type = \"spiral\"");
   EXPECT_NAMES(with("quantization_config", "{\"quant_method\": \"gptq\"}"), "quantization_config");

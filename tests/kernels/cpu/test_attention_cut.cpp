@@ -18,7 +18,7 @@ struct CutCase {
     work = {.queries = {nullptr, ends.size(), kv_heads * group * 8, kv_heads * group * 8},
             .table = {.rows = rows, .pages = {}, .own_bits = {}},
             .place = {.kv_heads = kv_heads, .head_dim = 8},
-            .scale = 1,
+            .rule = 1,
             .out = {}};
     cut_attention(work, threads);
   }
