@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <vector>
 
@@ -43,9 +44,10 @@ class KeyGuard {
   std::string last_key_;
 };
 
-// nlohmann recurses while destroying, so the depth is bounded by counting brackets before anything is built.
-bool is_nested_deeper(std::string_view text, std::size_t limit) {
-  std::size_t depth = 0;
+}  // namespace
+
+std::size_t json_depth(std::string_view text) {
+  std::size_t depth = 0, deepest = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -55,15 +57,13 @@ bool is_nested_deeper(std::string_view text, std::size_t limit) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > limit) return true;
+      deepest = std::max(deepest, ++depth);
     } else if ((c == ']' || c == '}') && depth > 0) {
       --depth;
     }
   }
-  return false;
+  return deepest;
 }
-
-}  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
@@ -72,7 +72,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
   if (text.starts_with("\xEF\xBB\xBF")) {  // nlohmann would skip it
     return fail(ErrorKind::bad_input, "{}: not valid JSON: begins with a byte order mark; save it without", name);
   }
-  if (is_nested_deeper(text, limits.depth)) {
+  if (json_depth(text) > limits.depth) {  // nlohmann recurses while destroying
     return fail(ErrorKind::bad_input, "{}: JSON nested deeper than {} levels", name, limits.depth);
   }
   KeyGuard guard(limits.keys);

@@ -23,6 +23,10 @@ struct JsonLimits {
 /// Errors (bad_input): too large, too deep, too many keys, a key twice in one object, not JSON, not UTF-8.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
+/// How deep arrays and objects of a JSON text are inside one another, found by counting brackets, before anything is
+/// built: parsers of JSON recurse.
+[[nodiscard]] std::size_t json_depth(std::string_view text);
+
 /// Text of `value`; ill-formed UTF-8 inside becomes U+FFFD instead of an exception. `indent` < 0: one line.
 [[nodiscard]] std::string json_text(const Json& value, int indent = -1);
 

@@ -24,6 +24,19 @@ inline constexpr Parameter kModelFlag = {
     .tag = Tag::model,
 };
 
+// Of commands that write texts.
+inline constexpr Parameter kSeedFlag = {
+    .name = "seed",
+    .aliases = "s",
+    .summary = "equal seeds give equal texts; -1 or not given: another one each time",
+    .type = ParameterType::integer,
+    .min = -1,
+    .max = 9.2e18};
+inline constexpr Parameter kStopFlag = {.name = "stop",
+                                        .aliases = "r, reverse_prompt",
+                                        .summary = "end before this text appears; may be repeated",
+                                        .type = ParameterType::text};
+
 inline constexpr Parameter kEngineFlags[] = {
     kModelFlag,
     {.name = "context",

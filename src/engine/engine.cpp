@@ -90,8 +90,7 @@ void Engine::choose_context(const EngineOptions& options, std::size_t trained) {
   if (context_length_ > trained) {
     warnings_.push_back(
         fmt::format("context of {} tokens, the model was trained with {}; room, or positions stretched to fit it, are "
-                    "not training: "
-                    "text beyond that may be poor",
+                    "not training: text beyond that may be poor",
                     context_length_, trained));
   }
 }
@@ -129,7 +128,6 @@ Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
 }
 
 Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, GenerationRequest request) {
-  PLM_TRY(check_prompt(request.prompt));
   const DecoderDefinition* decoder = find_decoder(request.decoder);
   if (decoder == nullptr) return fail(ErrorKind::usage, "decoder: \"{}\" is not known", request.decoder);
   Settings greedy(sampling_parameters());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace plm {
@@ -11,26 +12,6 @@ namespace {
 
 using Json = MapJson;
 using IdsOfTexts = std::unordered_map<std::string_view, TokenId>;
-
-// How deep arrays and objects are nested.
-std::size_t depth_of(std::string_view json) {
-  std::size_t depth = 0, deepest = 0;
-  bool in_string = false;
-  for (std::size_t at = 0; at < json.size(); ++at) {
-    const char c = json[at];
-    if (in_string) {
-      if (c == '\\') ++at;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return deepest;
-}
 
 class Reader {
  public:
@@ -264,7 +245,7 @@ Result<MapJson> parse_map_json(std::string_view text, std::string_view path, con
   if (text.size() > limits.bytes) {
     return fail(ErrorKind::bad_input, "{}: {} bytes, expected at most {}", path, text.size(), limits.bytes);
   }
-  if (const std::size_t depth = depth_of(text); depth > limits.depth) {
+  if (const std::size_t depth = json_depth(text); depth > limits.depth) {
     return fail(ErrorKind::bad_input, "{}: nested {} deep, expected at most {}", path, depth, limits.depth);
   }
   try {

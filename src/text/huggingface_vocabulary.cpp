@@ -244,9 +244,10 @@ Result<void> add_ggml_vocabulary(const HuggingfaceTokenizer& tokenizer, const Hu
   return VocabularyWriter(tokenizer, out, warnings).write(texts, row_count);
 }
 
-Result<void> add_ggml_vocabulary(const GgufFile& file, GgufWriter& out, std::vector<std::string>& warnings) {
+Result<HuggingfaceTokenizer> add_ggml_vocabulary(const GgufFile& file, GgufWriter& out,
+                                                 std::vector<std::string>& warnings) {
   PLM_TRY_ASSIGN(const HuggingfaceTexts texts, huggingface_texts(file));
-  PLM_TRY_ASSIGN(const auto tokenizer, HuggingfaceTokenizer::parse(texts.tokenizer_json, texts.name));
+  PLM_TRY_ASSIGN(HuggingfaceTokenizer tokenizer, HuggingfaceTokenizer::parse(texts.tokenizer_json, texts.name));
   PLM_TRY_ASSIGN(const std::size_t row_count, row_count_of(file));
   PLM_TRY(add_ggml_vocabulary(tokenizer, texts, row_count, out, warnings));
   for (const MetaEntry& entry : file.metadata()) {
@@ -255,7 +256,7 @@ Result<void> add_ggml_vocabulary(const GgufFile& file, GgufWriter& out, std::vec
                          entry.key != "tokenizer.ggml.merges" && entry.key != "tokenizer.ggml.model";
     if (is_ours || entry.key == "tokenizer.chat_template") out.add(entry.key, entry.value);
   }
-  return {};
+  return tokenizer;
 }
 
 Result<std::shared_ptr<const GgufFile>> vocabulary_file(const GgufWriter& out, std::string name) {

@@ -39,8 +39,10 @@ Result<HuggingfaceTexts> huggingface_texts(const GgufFile& file);
 Result<void> add_ggml_vocabulary(const HuggingfaceTokenizer& tokenizer, const HuggingfaceTexts& texts,
                                  std::size_t row_count, GgufWriter& out, std::vector<std::string>& warnings);
 
-/// The same for the texts that `file` carries; values that `file` has under these keys already stay as they are.
-Result<void> add_ggml_vocabulary(const GgufFile& file, GgufWriter& out, std::vector<std::string>& warnings);
+/// The same for the texts that `file` carries; values that `file` has under these keys already stay as they are. Gives
+/// what the tokenizer.json says.
+Result<HuggingfaceTokenizer> add_ggml_vocabulary(const GgufFile& file, GgufWriter& out,
+                                                 std::vector<std::string>& warnings);
 
 /// A file in memory with the metadata that `out` holds, named `name`.
 Result<std::shared_ptr<const GgufFile>> vocabulary_file(const GgufWriter& out, std::string name);

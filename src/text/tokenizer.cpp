@@ -109,12 +109,10 @@ Tokenizer::Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary))
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(std::shared_ptr<const GgufFile> file) {
   if (has_huggingface_tokenizer(*file)) {
-    PLM_TRY_ASSIGN(const HuggingfaceTexts texts, huggingface_texts(*file));
-    PLM_TRY_ASSIGN(const auto tokenizer, HuggingfaceTokenizer::parse(texts.tokenizer_json, texts.name));
     GgufWriter writer;
     std::vector<std::string> ignored;  // what other programs could not say is no matter here
-    PLM_TRY(add_ggml_vocabulary(*file, writer, ignored));
-    PLM_TRY_ASSIGN(auto vocabulary, vocabulary_file(writer, texts.name));
+    PLM_TRY_ASSIGN(const auto tokenizer, add_ggml_vocabulary(*file, writer, ignored));
+    PLM_TRY_ASSIGN(auto vocabulary, vocabulary_file(writer, file->path()));
     return load_parts(tokenizer, std::move(vocabulary));
   }
   PLM_TRY_ASSIGN(Vocabulary vocabulary, Vocabulary::load(std::move(file)));

@@ -4,6 +4,7 @@ PLM_SHARED."""
 import json
 import os
 import pathlib
+import pty
 import subprocess
 import unittest
 
@@ -43,6 +44,15 @@ def plm(*words, text=None, env=None, cwd=None):
     environment = {**os.environ, **(env or {})}
     return Ended(words, subprocess.run(command(*words), capture_output=True, timeout=TIMEOUT_S, env=environment,
                                        cwd=cwd, check=False, **source))
+
+
+def need_terminal():
+    """Skips the tests of a class where no terminal can be made: a bare chroot or container has no /dev/pts."""
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError as reason:
+        raise unittest.SkipTest(f"no terminal can be made here: {reason}")
 
 
 class ProgramTest(unittest.TestCase):

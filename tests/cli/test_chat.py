@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from program import MODEL, ProgramTest, command
+from program import MODEL, ProgramTest, command, need_terminal
 
 # The twin model adds numbers: to "A385+739=" it answers 1124.
 BARE = "{{ bos_token }}{% for message in messages %}{{ message.content }}{% endfor %}"
@@ -110,11 +110,7 @@ class ConversationTest(ChatTest):
 class TerminalChatTest(ChatTest):
     @classmethod
     def setUpClass(cls):
-        try:
-            for end in pty.openpty():
-                os.close(end)
-        except OSError as reason:  # a bare chroot or container has no /dev/pts
-            raise unittest.SkipTest(f"no terminal can be made here: {reason}")
+        need_terminal()
 
     def talk(self, *lines):
         """Types each line when it is asked for one; returns the exit code and all that was shown."""

@@ -34,16 +34,8 @@ constexpr Parameter kFlags[] = {
      .min = -1,
      .max = 1 << 24,
      .unit = "tokens"},
-    {.name = "seed",
-     .aliases = "s",
-     .summary = "equal seeds give equal answers; -1 or not given: another one each time",
-     .type = ParameterType::integer,
-     .min = -1,
-     .max = 9.2e18},
-    {.name = "stop",
-     .aliases = "r, reverse_prompt",
-     .summary = "an answer ends before this text; may be repeated",
-     .type = ParameterType::text},
+    kSeedFlag,
+    kStopFlag,
 };
 constexpr Argument kArguments[] = {kModelArgument};
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/utf8.h"
+#include "text/unicode_class.h"
 
 namespace plm::jinja {
 namespace {
@@ -47,9 +48,7 @@ Character character_at(std::string_view text, std::size_t at) {
   if (first < 0x80) return {first, at, 1};
   const std::size_t length = utf8_character_length(text.substr(at));
   if (length == 0) return {kReplacement, at, 1};
-  char32_t code = first & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
-  return {code, at, length};
+  return {plm::character_at(text, at).code, at, length};
 }
 
 std::size_t count_characters(std::string_view text) {
@@ -77,16 +76,12 @@ void append_utf8(std::string& text, char32_t code) {
     text.push_back(static_cast<char>(code));
     return;
   }
-  std::array<utf8proc_uint8_t, 4> bytes{};
   if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) code = kReplacement;
-  const auto length = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code), bytes.data());
-  text.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length));
+  append_character(code, text);
 }
 
 bool is_space(char32_t code) {
-  if (code < 0x80) return (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x20);
-  return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
-         code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+  return is_white_space(code) || (code >= 0x1C && code <= 0x1F);  // Python counts the four separators of ASCII as well
 }
 
 bool is_alphabetic(char32_t code) {
