@@ -2,13 +2,31 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace plm {
 namespace {
+
 constexpr std::size_t kHugePage = 2U << 20;
+
+/// `bytes`, a multiple of kHugePage, mapped at such a multiple, so that all of it can be huge pages; null if refused.
+std::byte* map_huge(std::size_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() - kHugePage) return nullptr;
+  const std::size_t all = bytes + kHugePage;
+  void* memory = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* first = static_cast<std::byte*>(memory);
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(first) % kHugePage) % kHugePage;
+  if (before > 0) munmap(first, before);
+  munmap(first + before + bytes, all - before - bytes);
+  madvise(first + before, bytes, MADV_HUGEPAGE);
+  return first + before;
 }
+
+}  // namespace
 
 void UnmapOrFree::operator()(std::byte* memory) const {
   if (mapped > 0) {
@@ -23,13 +41,14 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::size_t bytes) {
   buffer.size_ = bytes;
   if (bytes == 0) return buffer;
   if (bytes >= kHugePage) {
-    const std::size_t mapped = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    const std::size_t mapped = bytes > std::numeric_limits<std::size_t>::max() - kHugePage
+                                   ? bytes
+                                   : (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    std::byte* memory = map_huge(mapped);
+    if (memory == nullptr) {
       return fail(ErrorKind::no_room, "out of memory: {} bytes asked for; use a smaller context or model", bytes);
     }
-    madvise(memory, mapped, MADV_HUGEPAGE);
-    buffer.memory_ = {static_cast<std::byte*>(memory), UnmapOrFree{mapped}};
+    buffer.memory_ = {memory, UnmapOrFree{mapped}};
     return buffer;
   }
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -201,9 +201,9 @@ Result<void> CpuDevice::pack(const WeightSource& source, CpuWeight& weight) {
   if (weight.panel == nullptr) return {};
   const std::size_t count = panel_count(source.outputs);
   const std::size_t bytes = panel_bytes(weight.panel->form, part_count(source.inputs));
-  PLM_TRY_ASSIGN(weight.panels, AlignedBuffer::allocate(count * bytes));
+  PLM_TRY_ASSIGN(weight.panels, weight_memory_.take(count * bytes));
   team_.run([&](int member) {
-    pack_panels(*weight.panel, source, share_of(count, member, team_.size()), weight.panels.data());
+    pack_panels(*weight.panel, source, share_of(count, member, team_.size()), weight.panels.bytes.data());
   });
   return {};
 }

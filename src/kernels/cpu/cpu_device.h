@@ -84,6 +84,7 @@ class CpuDevice : public Device {
   const KernelTable kernels_;
   const Activations activations_;
   ThreadTeam team_;
+  WeightMemory weight_memory_;
   std::vector<Step> steps_;  // keeps its capacity from one wait to the next
   WorkOrder order_;
   Rounded rounded_;

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "kernels/cpu/panel.h"
+#include "kernels/cpu/weight_memory.h"
 #include "kernels/device.h"
 
 namespace plm {
@@ -17,7 +17,7 @@ class CpuWeight : public Weight {
   std::span<const std::byte> bytes;   ///< rows as in the file; empty once they are unpacked or packed anew
   std::vector<float> numbers;         ///< norm and bias: the vector, unpacked
   const PanelType* panel = nullptr;   ///< how `panels` are packed; null if there are none
-  AlignedBuffer panels;               ///< matrices of the fast kernels
+  WeightMemory::Piece panels;         ///< matrices of the fast kernels
   std::shared_ptr<const void> owner;  ///< of `bytes`, where it is not the file
 
   [[nodiscard]] const std::byte* row(std::size_t output) const {

@@ -19,7 +19,7 @@ struct PanelPlace {
 class PanelProduct {
  public:
   PanelProduct(const CpuWeight& weight, const Floats& out, const float* bias)
-      : first_(weight.panels.data()),
+      : first_(weight.panels.bytes.data()),
         parts_(part_count(weight.inputs)),
         unit_bytes_(panel_unit_bytes(weight.panel->form, parts_)),
         bytes_(panel_bytes(weight.panel->form, parts_)),
@@ -31,6 +31,9 @@ class PanelProduct {
     const std::byte* units = first_ + panel * bytes_;
     return {units, units + unit_bytes_};
   }
+
+  /// Bytes of a panel.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   /// Writes the sums of one panel and row, without the outputs that only pad the panel.
   void finish(std::size_t panel, std::size_t row, const float* sums) const {
@@ -47,6 +50,39 @@ class PanelProduct {
   std::size_t bytes_;
   Floats out_;
   const float* bias_;
+};
+
+/// Asks memory for what comes after `together` panels while those are read, part by part: the panels behind them, or,
+/// where panels are long, what follows in each. (Never what one of them is about to read anyway: two short panels read
+/// side by side, each asked for 4 KiB ahead, came at 7.3 GB/s in place of 12 on one core with AVX2.)
+template <const PanelForm& Form>
+class PanelsAhead {
+ public:
+  PanelsAhead(const PanelProduct& product, std::size_t first, std::size_t together)
+      : next_(product.place(first).units + (product.bytes() < kLongPanel ? together * product.bytes() : kAhead)),
+        panel_bytes_(product.bytes()),
+        stride_(product.bytes() / product.parts()) {}
+
+  /// While these parts of panel `panel` of those read together are. (Always inlined: GCC 12 drops calls of a function
+  /// that does nothing but prefetch, as having no effect.)
+  __attribute__((always_inline)) void ask(std::size_t panel, Share parts) const {
+    for (std::size_t part = parts.begin; part < parts.end; ++part) {
+      const std::byte* from = next_ + panel * panel_bytes_ + part * stride_;
+      for (std::size_t byte = 0; byte < kPartBytes; byte += kCacheLine) __builtin_prefetch(from + byte);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kCacheLine = 64;
+  static constexpr std::size_t kLongPanel = 64U << 10;
+  static constexpr std::size_t kAhead = 8U << 10;
+  // A part with its share of the units.
+  static constexpr std::size_t kPartBytes =
+      Form.part_bytes() + Form.unit_bytes() / static_cast<std::size_t>(Form.unit_parts);
+
+  const std::byte* next_;
+  std::size_t panel_bytes_;
+  std::size_t stride_;
 };
 
 }  // namespace plm

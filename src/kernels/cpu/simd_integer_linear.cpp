@@ -9,7 +9,6 @@
 #include "kernels/cpu/simd_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd_integer_linear.cpp"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -26,7 +25,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 constexpr std::size_t kPairs = kPartInputs / 2;  // of inputs in a part
-constexpr std::size_t kPrefetchBytes = 4096;     // how far ahead of the part in use
 
 using Int16Tag = hn::Repartition<std::int16_t, FloatTag>;
 using Int16v = hn::Vec<Int16Tag>;
@@ -69,6 +67,7 @@ HWY_INLINE void multiply_row(const PanelProduct& product, const RoundedRows& in,
   constexpr std::size_t kGroupQuads = kPartQuads / kGroups;
   PanelPlace places[Panels];
   for (std::size_t i = 0; i < Panels; ++i) places[i] = product.place(p + i);
+  const PanelsAhead<Form> ahead(product, p, Panels);
   Floatv sums[kWidth];
   PLM_UNROLL
   for (std::size_t v = 0; v < kWidth; ++v) sums[v] = hn::Zero(d);
@@ -81,11 +80,7 @@ HWY_INLINE void multiply_row(const PanelProduct& product, const RoundedRows& in,
     for (std::size_t v = 0; v < kWidth; ++v) {
       readers[v] = QuantReader<Form>(places[v / kVectors], part, v % kVectors * kLanes);
     }
-    for (std::size_t i = 0; i < Panels; ++i) {
-      for (std::size_t byte = 0; byte < Form.part_bytes(); byte += 64) {
-        hwy::Prefetch(places[i].parts + part * Form.part_bytes() + kPrefetchBytes + byte);
-      }
-    }
+    for (std::size_t i = 0; i < Panels; ++i) ahead.ask(i, {part, part + 1});
     for_each_constant<kGroups>([&]<std::size_t Group>() HWY_ATTR __attribute__((always_inline)) {
       Int32v product_sums[kWidth];
       PLM_UNROLL
@@ -235,9 +230,13 @@ void multiply_chunk(const PanelProduct& product, const RoundedRows& in, std::siz
   const std::size_t count = rows.end - rows.begin;
   for (auto& panel_sums : sums) std::fill_n(panel_sums, count * kPanelOutputs, 0.0F);
   const auto tiles = static_cast<int>((count + kTileRows - 1) / kTileRows);
+  const PanelsAhead<Form> ahead(product, p, Panels);
   for (std::size_t first = 0; first < product.parts(); first += kRangeParts) {
     const std::size_t part_count = std::min(kRangeParts, product.parts() - first);
-    for (std::size_t i = 0; i < Panels; ++i) unpack_parts<Form>(product.place(p + i), first, part_count, parts[i]);
+    for (std::size_t i = 0; i < Panels; ++i) {
+      ahead.ask(i, {first, first + part_count});
+      unpack_parts<Form>(product.place(p + i), first, part_count, parts[i]);
+    }
     for (int t = 0; t < tiles; ++t) {
       const Share tile = share_of(count, t, tiles);
       const auto multiply =

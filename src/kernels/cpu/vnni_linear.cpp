@@ -30,7 +30,6 @@ namespace plm::PLM_VNNI_NAMESPACE {
 namespace {
 
 constexpr std::size_t kWordBytes = 4 * kPanelOutputs;  // a vector: one word of 16 rows
-constexpr std::size_t kPrefetchBytes = 4096;
 
 // ---- Reading panels, as in simd_panels-inl.h
 
@@ -179,14 +178,13 @@ PLM_VNNI void multiply_row(const PanelProduct& product, const RoundedRows& in, s
     places[i] = product.place(p + i);
     sums[i] = _mm512_setzero_ps();
   }
+  const PanelsAhead<Form> ahead(product, p, Panels);
   for (std::size_t part = 0; part < product.parts(); ++part) {
     const InputPlanes planes(in, 0, part);
     const RoundedPart& x = in.part_at(0, part);
     for (std::size_t i = 0; i < Panels; ++i) {
       const PanelPart at = panel_part<Form>(places[i], part);
-      for (std::size_t byte = 0; byte < Form.part_bytes(); byte += 64) {
-        __builtin_prefetch(at.bytes + kPrefetchBytes + byte);
-      }
+      ahead.ask(i, {part, part + 1});
       sums[i] = multiply_group<Form, 0>(at, planes, x, sums[i]);
       if constexpr (Form.groups == 2) sums[i] = multiply_group<Form, 1>(at, planes, x, sums[i]);
     }
@@ -310,9 +308,13 @@ PLM_VNNI void multiply_chunk(const PanelProduct& product, const RoundedRows& in,
   const std::size_t count = rows.end - rows.begin;
   std::memset(sums, 0, count * sizeof sums[0]);
   const auto tiles = static_cast<int>((count + kTileRows - 1) / kTileRows);
+  const PanelsAhead<Form> ahead(product, p, Panels);
   for (std::size_t first = 0; first < product.parts(); first += kRangeParts) {
     const std::size_t part_count = std::min(kRangeParts, product.parts() - first);
-    for (std::size_t i = 0; i < Panels; ++i) unpack_parts<Form>(product.place(p + i), first, part_count, unpacked[i]);
+    for (std::size_t i = 0; i < Panels; ++i) {
+      ahead.ask(i, {first, first + part_count});
+      unpack_parts<Form>(product.place(p + i), first, part_count, unpacked[i]);
+    }
     for (int t = 0; t < tiles; ++t) {
       const Share tile = share_of(count, t, tiles);
       const auto multiply = tile_of<Panels, static_cast<std::size_t>(Form.groups), Form.has_offsets()>(

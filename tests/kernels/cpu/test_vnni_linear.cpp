@@ -90,9 +90,9 @@ std::vector<float> run(const Kernels& kernels, const IntegerCase& c, int most) {
   weight.bytes = c.weight.bytes;
   weight.panel = find_panel_type(*weight.type);
   const std::size_t panels = panel_count(weight.outputs), parts = part_count(weight.inputs);
-  weight.panels = AlignedBuffer::allocate(panels * panel_bytes(weight.panel->form, parts)).value();
+  weight.panels = WeightMemory().take(panels * panel_bytes(weight.panel->form, parts)).value();
   const WeightSource source{"w", WeightRole::ffn_up, weight.type, weight.outputs, weight.inputs, weight.bytes};
-  pack_panels(*weight.panel, source, {0, panels}, weight.panels.data());
+  pack_panels(*weight.panel, source, {0, panels}, weight.panels.bytes.data());
 
   std::vector<float> in = c.in, out(c.rows * weight.outputs);
   const Floats in_rows{in.data(), c.rows, weight.inputs, weight.inputs};
