@@ -10,6 +10,7 @@
 #include "base/philox.h"
 #include "base/task.h"
 #include "decode/canvas.h"
+#include "decode/parallel_policy.h"
 #include "decode/session.h"
 #include "decode/text_stream.h"
 #include "sampling/chain.h"
@@ -24,6 +25,7 @@ struct DecodeJob {
   std::size_t max_tokens = 0;       ///< tokens to write at most
   std::vector<TokenId> end_tokens;  ///< tokens that end the text; empty: none does
   std::uint64_t seed = 0;
+  const ParallelPolicy* parallel = nullptr;  ///< for decoders that fill masks
 };
 
 struct DecodeOutcome {
@@ -33,6 +35,8 @@ struct DecodeOutcome {
 
 struct DecoderDefinition {
   Definition head;
+  /// Whether it needs a model that fills masks, and a policy to do so; else one that writes token after token.
+  bool fills_masks = false;
   /// Runs on `session` until the text is finished. Session and job must outlive the task.
   Task<Result<DecodeOutcome>> (*run)(Session& session, DecodeJob& job);
 };

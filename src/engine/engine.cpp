@@ -7,8 +7,10 @@
 
 namespace plm {
 
-Generation::Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder)
-    : job_(std::move(job)),
+Generation::Generation(DecodeJob job, std::unique_ptr<const ParallelPolicy> parallel,
+                       std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder)
+    : parallel_(std::move(parallel)),
+      job_(std::move(job)),
       session_(std::move(session)),
       reused_tokens_(session_->state_length()),
       task_(decoder.run(*session_, job_)) {
@@ -65,6 +67,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   model_file.set_configured_context(engine->context_length_);
   PLM_TRY(check_room(path, "weights", tensor_bytes(*engine->file_), "a smaller or more quantised model"));
   PLM_TRY_ASSIGN(engine->model_, load_model(model_file, *engine->device_));
+  PLM_TRY(engine->read_diffusion(model_file));
   if (engine->vocabulary().size() != engine->shape().vocab_size) {
     return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.tokens: {} tokens, but token_embd.weight has {} rows", path,
                 engine->vocabulary().size(), engine->shape().vocab_size);
@@ -83,6 +86,36 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   engine->scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_},
                                                    options.batch_rows);
   return engine;
+}
+
+Result<void> Engine::read_diffusion(const ModelFile& file) {
+  PLM_TRY_ASSIGN(const Architecture* architecture, find_architecture(file));
+  PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file_, architecture->diffusion));
+  if (diffusion_.has_value() && !vocabulary().contains(diffusion_->mask_token)) {
+    return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file.path(),
+                diffusion_->mask_token, vocabulary().size());
+  }
+  return {};
+}
+
+Result<const DecoderDefinition*> Engine::choose_decoder(std::string_view name) const {
+  const bool writes_on = !diffusion_.has_value() || diffusion_->is_causal_too;
+  if (name.empty()) return find_decoder(writes_on ? "autoregressive" : "diffusion");
+  const DecoderDefinition* decoder = find_decoder(name);
+  std::string suited;
+  for (const DecoderDefinition* known : decoders()) {
+    const bool suits = known->fills_masks ? diffusion_.has_value() : writes_on;
+    if (suits && decoder == known) return decoder;
+    if (suits) suited += fmt::format("{}{}", suited.empty() ? "" : ", ", known->head.name);
+  }
+  if (decoder == nullptr) {
+    return fail(ErrorKind::usage, "decoder: \"{}\" is not known; for this model there are {}", printable(name, 80),
+                suited);
+  }
+  return fail(ErrorKind::usage, "decoder {}: this model {}; for it there are {}", decoder->head.name,
+              writes_on ? "writes one token after another and was not trained to fill masks"
+                        : "fills masks and was not trained to write one token after another",
+              suited);
 }
 
 void Engine::choose_context(const EngineOptions& options, std::size_t trained) {
@@ -128,8 +161,7 @@ Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
 }
 
 Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, GenerationRequest request) {
-  const DecoderDefinition* decoder = find_decoder(request.decoder);
-  if (decoder == nullptr) return fail(ErrorKind::usage, "decoder: \"{}\" is not known", request.decoder);
+  PLM_TRY_ASSIGN(const DecoderDefinition* decoder, choose_decoder(request.decoder));
   Settings greedy(sampling_parameters());
   PLM_TRY(greedy.set_text("temperature", "0"));
   PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy));
@@ -143,9 +175,17 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     const auto end_tokens = vocabulary().end_of_generation();
     job.end_tokens.assign(end_tokens.begin(), end_tokens.end());
   }
+  std::unique_ptr<const ParallelPolicy> parallel;
+  if (decoder->fills_masks) {
+    const Settings standard(parallel_parameters());
+    PLM_TRY_ASSIGN(ParallelPolicy policy,
+                   ParallelPolicy::create(request.parallel != nullptr ? *request.parallel : standard, *diffusion_));
+    parallel = std::make_unique<const ParallelPolicy>(std::move(policy));
+    job.parallel = parallel.get();
+  }
   auto session =
       std::make_unique<EngineSession>(*scheduler_, std::move(state), context_length_, std::move(request.listener));
-  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(session), *decoder));
+  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(parallel), std::move(session), *decoder));
 }
 
 Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ struct GenerationRequest {
   const Settings* sampling = nullptr;  ///< of sampling_parameters(); null: greedy
   std::vector<std::string> stops;
   std::uint64_t seed = 0;
-  bool ignore_end = false;  ///< go on after an end-of-text token
-  std::string decoder = "autoregressive";
+  bool ignore_end = false;             ///< go on after an end-of-text token
+  std::string decoder = {};            ///< empty: as the model was made to write
+  const Settings* parallel = nullptr;  ///< of parallel_parameters(), for decoders that fill masks; null: the defaults
   /// Begins with the state of an earlier text that began alike, and leaves its own to later ones; changes no bit.
   bool reuse_prefix = false;
   Listener listener;
@@ -59,8 +61,10 @@ class Generation {
 
  private:
   friend class Engine;
-  Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder);
+  Generation(DecodeJob job, std::unique_ptr<const ParallelPolicy> parallel, std::unique_ptr<EngineSession> session,
+             const DecoderDefinition& decoder);
 
+  std::unique_ptr<const ParallelPolicy> parallel_;  // null for decoders that do without
   DecodeJob job_;
   std::unique_ptr<EngineSession> session_;
   std::size_t reused_tokens_;
@@ -94,6 +98,10 @@ class Engine {
   [[nodiscard]] const Vocabulary& vocabulary() const { return tokenizer_->vocabulary(); }
   [[nodiscard]] const ModelShape& shape() const { return model_->shape(); }
   [[nodiscard]] const StateLayout& state_layout() const { return layout_; }
+  /// How the model fills masks; nothing for models that do not.
+  [[nodiscard]] const std::optional<DiffusionTraits>& diffusion() const { return diffusion_; }
+  /// The decoder of that name, or the one that suits the model. Errors (usage): unknown; not for this model.
+  [[nodiscard]] Result<const DecoderDefinition*> choose_decoder(std::string_view name) const;
   [[nodiscard]] std::size_t context_length() const { return context_length_; }
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
@@ -103,6 +111,7 @@ class Engine {
 
  private:
   Engine() = default;
+  Result<void> read_diffusion(const ModelFile& file);
   void choose_context(const EngineOptions& options, std::size_t trained);
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
   Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
@@ -112,6 +121,7 @@ class Engine {
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
+  std::optional<DiffusionTraits> diffusion_;
   StateLayout layout_;
   std::unique_ptr<PagePool> pool_;
   std::unique_ptr<PrefixCache> prefixes_;

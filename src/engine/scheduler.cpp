@@ -64,7 +64,8 @@ bool Scheduler::add_slice(EngineSession& session) {
   for (const Yield& yield : request.yields) {
     if (yield.row < slice.first_row || yield.row >= slice.first_row + count) continue;
     const auto row_in_slice = static_cast<std::uint32_t>(yield.row - slice.first_row);
-    batch_.yields.push_back({first_row + row_in_slice, yield.kind, yield.n});
+    batch_.yields.push_back(yield);
+    batch_.yields.back().row = first_row + row_in_slice;
   }
   slice.yield_count = batch_.yields.size() - slice.first_yield;
   const auto tokens = request.tokens.subspan(slice.first_row, count);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/definition.h"
+#include "model/diffusion_traits.h"
 #include "model/huggingface_form.h"
 #include "model/model.h"
 #include "model/model_file.h"
@@ -18,6 +19,8 @@ struct Architecture {
   Result<std::unique_ptr<Model>> (*load)(ModelFile& file, Device& device);
   /// How its checkpoints look in Hugging Face's layout; null: they are not read.
   const HuggingFaceForm* huggingface = nullptr;
+  /// How its networks fill masks, where the file does not say otherwise; null: they are not made for it.
+  const DiffusionTraits* diffusion = nullptr;
 };
 
 /// All architectures, sorted by name (generated).

@@ -27,6 +27,8 @@ struct Yield {
   std::uint32_t row = 0;
   YieldKind kind = YieldKind::statistics;
   std::uint32_t n = 0;  ///< for `top`
+  /// A token whose logit counts as -inf, in statistics and in what is read; -1: none.
+  std::int32_t without = -1;
 };
 
 /// What came back for one yield; which members are filled depends on its kind.

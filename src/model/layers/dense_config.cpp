@@ -45,9 +45,17 @@ Result<std::size_t> read_vocab_size(const ModelFile& file) {
   return stated;
 }
 
+Result<void> check_reading(const ModelFile& file, Reading reading) {
+  constexpr std::string_view kKey = "attention.causal";
+  PLM_TRY_ASSIGN(const bool is_causal, file.boolean_or(kKey, reading == Reading::causal));
+  if (is_causal == (reading == Reading::causal)) return {};
+  return is_causal ? file.key_error(kKey, "true", "false; this network fills masks and sees the whole page")
+                   : file.key_error(kKey, "false", "true; this network writes one token after another");
+}
+
 }  // namespace
 
-Result<DenseConfig> read_dense_config(ModelFile& file) {
+Result<DenseConfig> read_dense_config(ModelFile& file, Reading reading) {
   DenseConfig config;
   ModelShape& shape = config.shape;
   shape.architecture = file.architecture();
@@ -61,9 +69,7 @@ Result<DenseConfig> read_dense_config(ModelFile& file) {
   PLM_TRY_ASSIGN(shape.trained_context, file.integer("context_length", {1, kMostContext}));
   PLM_TRY_ASSIGN(const double epsilon, file.positive_real("attention.layer_norm_rms_epsilon", 1.0));
   config.norm_epsilon = static_cast<float>(epsilon);
-  PLM_TRY_ASSIGN(const bool is_causal, file.boolean_or("attention.causal", true));
-  if (!is_causal)
-    return file.key_error("attention.causal", "false", "true; this network writes one token after another");
+  PLM_TRY(check_reading(file, reading));
   PLM_TRY(read_attention(file, config));
   PLM_TRY_ASSIGN(shape.vocab_size, read_vocab_size(file));
   shape.parameter_count = file.parameter_count();

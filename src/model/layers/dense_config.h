@@ -27,6 +27,10 @@ struct LayerKind {
   std::size_t rope = 0;      ///< index into DenseConfig::ropes, or kNoRope
 };
 
+/// How a network was trained to read: what came before only, or the whole page. The pass decides what a row sees; this
+/// is for files that say it wrongly.
+enum class Reading : std::uint8_t { causal, whole_page };
+
 struct DenseConfig {
   ModelShape shape;
   AttentionSize attention;
@@ -48,7 +52,7 @@ struct DenseConfig {
 
 /// Reads what all have: sizes, epsilon, one rope for all layers, scores scaled by attention.scale or 1/sqrt(head_dim).
 /// Errors name the key.
-[[nodiscard]] Result<DenseConfig> read_dense_config(ModelFile& file);
+[[nodiscard]] Result<DenseConfig> read_dense_config(ModelFile& file, Reading reading = Reading::causal);
 
 /// attention.sliding_window, or `otherwise`. 0: none.
 [[nodiscard]] Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise = 0);

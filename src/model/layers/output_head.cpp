@@ -1,6 +1,7 @@
 #include "model/layers/output_head.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace plm {
 namespace {
@@ -47,9 +48,27 @@ Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Wei
     device.gather_rows(hidden, std::span(indices_).subspan(begin, size), chosen);
     device.linear(head, chosen, logits);
     if (soft_cap > 0) device.soft_cap(logits, soft_cap);
+    leave_out(device, std::span(asking_).subspan(begin, size), logits, rows);
     enqueue_readings(device, std::span(asking_).subspan(begin, size), logits, rows);
   }
   return {};
+}
+
+// Yields that follow each other mostly leave out the same token: one column, written at once.
+void OutputHead::leave_out(Device& device, std::span<const std::size_t> asking, const View& logits,
+                           const PassRows& rows) {
+  const auto without = [&](std::size_t i) { return rows.yields[asking[i]].without; };
+  for (std::size_t begin = 0; begin < asking.size();) {
+    std::size_t end = begin + 1;
+    while (end < asking.size() && without(end) == without(begin)) ++end;
+    if (without(begin) >= 0) {
+      PLM_CHECK(static_cast<std::size_t>(without(begin)) < logits.columns);
+      never_.assign(end - begin, -std::numeric_limits<float>::infinity());
+      device.upload(logits.row_range(begin, end - begin).column_range(static_cast<std::size_t>(without(begin)), 1),
+                    std::as_bytes(std::span(never_)));
+    }
+    begin = end;
+  }
 }
 
 void OutputHead::enqueue_readings(Device& device, std::span<const std::size_t> asking, const View& logits,

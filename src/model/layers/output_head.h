@@ -23,11 +23,13 @@ class OutputHead {
  private:
   static constexpr std::size_t kGroupRows = 32;
 
+  void leave_out(Device& device, std::span<const std::size_t> asking, const View& logits, const PassRows& rows);
   static void enqueue_readings(Device& device, std::span<const std::size_t> asking, const View& logits,
                                const PassRows& rows);
 
   std::vector<std::size_t> asking_;     // yields that need logits
   std::vector<std::uint32_t> indices_;  // their rows, alive until the device's wait
+  std::vector<float> never_;
 };
 
 }  // namespace plm

@@ -1,0 +1,63 @@
+// Masked diffusion: the page starts as masks; each pass proposes a token for every open position of the block, the
+// schedule decides which to keep. Blocks are written one after another. Sources: LLaDA (arXiv 2502.09992), Dream
+// (2508.15487), Fast-dLLM (2505.22618), SDAR (2510.06303); datasheet part XIII.
+//
+// It ends: a pass that decides nothing after as many passes as the block has positions decides the most certain one.
+// Tested by tests/engine/test_parallel.cpp against golden trajectories.
+#include <algorithm>
+
+#include "decode/page.h"
+
+namespace plm {
+namespace {
+
+/// The places that the schedule chooses, or the best where it must go on.
+std::vector<std::size_t> choose(const ParallelPolicy& policy, const Step& step) {
+  std::vector<std::size_t> places = policy.schedule->choose(step);
+  const bool is_late = step.index + 1 >= std::max(step.passes, step.block_length);
+  if (places.empty() && is_late) places = best_of(step.open, 1);
+  return places;
+}
+
+Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
+  const ParallelPolicy& policy = *job.parallel;
+  Page page(session, job);
+  if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
+  for (const PlannedBlock& block : page.blocks()) {
+    const Task<Result<void>> reaching = page.reach(block);
+    const Result<void> reached = co_await reaching;
+    if (!reached.has_value()) co_return tl::unexpected<Error>(reached.error());
+    const std::size_t open_at_start = page.open_in(block).size();
+    bool is_finished = false;
+    for (std::size_t index = 0; !is_finished; ++index) {
+      const std::vector<std::size_t> positions = page.open_in(block);
+      if (positions.empty()) break;
+      const Task<Result<std::vector<Proposal>>> proposing = page.propose(block, positions);
+      const Result<std::vector<Proposal>> proposals = co_await proposing;
+      if (!proposals.has_value()) co_return tl::unexpected<Error>(proposals.error());
+      const Step step{.open = page.open_positions(block, positions, *proposals),
+                      .index = index,
+                      .passes = block.passes,
+                      .block_length = block.length,
+                      .open_at_start = open_at_start};
+      for (const std::size_t place : choose(policy, step)) page.commit(positions[place], (*proposals)[place]);
+      is_finished = policy.traits.attention == DiffusionAttention::full && page.is_finished();
+      is_finished = page.give_out(block.start + block.length) || is_finished;
+    }
+    if (is_finished) break;
+  }
+  co_return page.finish();
+}
+
+}  // namespace
+
+extern constinit const DecoderDefinition decoder_diffusion = {
+    .head = {.name = "diffusion",
+             .aliases = "masked, parallel",
+             .summary = "fills a page of masks, in every pass the positions that the schedule chooses",
+             .source = "LLaDA, arXiv 2502.09992; datasheet part XIII"},
+    .fills_masks = true,
+    .run = run,
+};
+
+}  // namespace plm
