@@ -2,7 +2,7 @@
 // what the causal pass would have written stands, so the text is that of one token after another, bit by bit. For
 // models that do both (diffusion.attention = causal_context). Source: arXiv 2607.05722; datasheet part XIII.
 //
-// What is known but the last token, the seed, is remembered; the seed is the first row of both passes.
+// Between rounds all but the last known token, the seed, is remembered; the seed is the first row of both passes.
 // It ends: every round writes one token at least. Tested by tests/engine/test_parallel.cpp against golden trajectories.
 #include <algorithm>
 
@@ -43,10 +43,12 @@ Proposal likeliest(const RowStatistics& statistics, const ParallelPolicy& policy
 // most count + 1.
 Task<Result<std::vector<Proposal>>> round_of(Session& session, DecodeJob& job, Page& page, PlannedBlock block) {
   const ParallelPolicy& policy = *job.parallel;
-  std::vector<TokenId> rows(block.length + 1, policy.traits.mask_token);
-  rows[0] = page.token_at(block.start - 1);
-  std::vector<Proposal> drafts;
+  std::vector<TokenId> rows;  // what is not remembered yet, the seed last, then the block
+  for (std::size_t at = session.state_length(); at < block.start; ++at) rows.push_back(page.token_at(at));
+  const std::size_t seed = rows.size() - 1;
+  rows.resize(rows.size() + block.length, policy.traits.mask_token);
   if (block.length > 0) {
+    PLM_CHECK(seed == 0);
     const std::vector<std::uint64_t> bits = draft_bits(rows.size());
     const std::vector<Yield> yields = yields_of(1, block.length, policy.traits.mask_token);
     const PassRequest draft{
@@ -56,13 +58,13 @@ Task<Result<std::vector<Proposal>>> round_of(Session& session, DecodeJob& job, P
     if (!drafted.has_value()) co_return tl::unexpected<Error>(drafted.error());
     for (std::size_t i = 0; i < block.length; ++i) rows[i + 1] = drafted->statistics[i].argmax;
   }
-  const std::vector<Yield> yields = yields_of(0, rows.size(), -1);
+  const std::vector<Yield> yields = yields_of(seed, block.length + 1, -1);
   const PassRequest check{.tokens = rows, .yields = yields};
   const Task<Result<PassAnswer>> checking = page.pass(check);
   const Result<PassAnswer> checked = co_await checking;
   if (!checked.has_value()) co_return tl::unexpected<Error>(checked.error());
   std::vector<Proposal> written;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i <= block.length; ++i) {
     if (checked->statistics[i].bad != 0) {
       co_return fail(ErrorKind::failed, "position {}: the network gave NaN or infinite logits; check the model file",
                      block.start + i);
@@ -70,7 +72,7 @@ Task<Result<std::vector<Proposal>>> round_of(Session& session, DecodeJob& job, P
     written.push_back(likeliest(checked->statistics[i], policy));
     const TokenId token = written.back().token;
     const bool is_end = std::ranges::find(job.end_tokens, token) != job.end_tokens.end();
-    if (is_end || i + 1 == rows.size() || rows[i + 1] != token) break;
+    if (is_end || i == block.length || rows[seed + i + 1] != token) break;
   }
   // The rows of the seed and of the drafts that stand are remembered; the last token written is the next seed.
   session.truncate_state(block.start - 1 + written.size());
@@ -93,10 +95,6 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   const std::size_t first = page.begin();
   if (first == page.end()) co_return page.finish();
   session.truncate_state(std::min(session.state_length(), first - 1));
-  const PlannedBlock seed{.start = first - 1, .length = 1, .passes = 1};
-  const Task<Result<void>> reaching = page.reach(seed);
-  const Result<void> reached = co_await reaching;
-  if (!reached.has_value()) co_return tl::unexpected<Error>(reached.error());
   for (std::size_t at = first; at < page.end();) {
     // The first token comes from the prompt alone, without a draft.
     const std::size_t length = at == first ? 0 : std::min(policy.block_length, page.end() - at);
