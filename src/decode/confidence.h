@@ -1,7 +1,7 @@
 // Confidences: how sure the network is of what it proposes for a position. Schedules rank open positions by it.
 //
 // Each is one file confidences/confidence_<name>.cpp; the registry is generated from the folder. A higher number means
-// more sure. Tested by tests/decode/test_confidences.cpp and, with the golden steps,
+// more sure. Tested by tests/decode/test_golden_steps.cpp.
 // tests/decode/test_golden_steps.cpp.
 #pragma once
 

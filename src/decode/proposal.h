@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "decode/confidence.h"
-#include "kernels/device.h"
+#include "model/pass.h"
 #include "text/token.h"
 
 namespace plm {

@@ -1,5 +1,6 @@
 // One step of every rule against an independent float64 reference (tests/golden/decoding): proposals, scores, what is
-// committed, opened again, replaced, and where the text ends.
+// committed, opened again, replaced, and where the text ends. Covers src/decode/proposal.cpp, src/decode/schedule.cpp,
+// src/decode/revision.cpp, src/decode/text_end.h, src/decode/schedules/ and src/decode/confidences/.
 #include <gtest/gtest.h>
 
 #include <algorithm>

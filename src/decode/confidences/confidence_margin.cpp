@@ -1,4 +1,5 @@
 // margin: the two largest probabilities' difference, whatever their order in memory.
+// Tested by tests/decode/test_golden_steps.cpp.
 #include "decode/confidence.h"
 
 namespace plm {

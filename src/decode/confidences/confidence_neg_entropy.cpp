@@ -1,4 +1,5 @@
 // neg_entropy: the sum of p log p, at most 0. (Ranking by entropy itself would take the least certain first.)
+// Tested by tests/decode/test_golden_steps.cpp.
 #include "decode/confidence.h"
 
 namespace plm {

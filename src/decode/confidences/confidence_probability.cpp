@@ -1,4 +1,5 @@
 // probability: that of the token proposed.
+// Tested by tests/decode/test_golden_steps.cpp.
 #include "decode/confidence.h"
 
 namespace plm {

@@ -1,4 +1,5 @@
 // random: the order is drawn, each position having a number of its own.
+// Tested by tests/decode/test_golden_steps.cpp.
 #include "decode/confidence.h"
 
 namespace plm {

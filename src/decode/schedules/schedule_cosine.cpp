@@ -1,4 +1,5 @@
 // cosine: after pass j of S, ceil(n cos(pi j / 2S)) of the n positions are still open, after the last none.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <algorithm>
 #include <cmath>
 

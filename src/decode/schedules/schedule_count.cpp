@@ -2,6 +2,7 @@
 // tokens_per_pass, or the block's open positions shared equally among the passes planned. With a position temperature
 // the positions are drawn without replacement, with weights e^(score / temperature), as Dream does (alg_temp): the
 // Gumbel top k of score / temperature.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <optional>
 
 #include "decode/proposal.h"

@@ -1,5 +1,6 @@
 // dilated: pass r decides the positions at multiples of n / 2^(r + 1), so that neighbours, which depend on each other
 // most, never fall in the same pass until the last; a block of n takes about log2 n passes. Needs no confidence.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <algorithm>
 
 #include "decode/schedule.h"

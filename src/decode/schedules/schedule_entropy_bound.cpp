@@ -1,5 +1,6 @@
 // entropy_bound: by score, the first k, k being the last at which the sum of entropies less the largest of them is at
 // most the bound: the joint entropy given up by deciding them independently is then bounded as well. At least one.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <algorithm>
 
 #include "decode/schedule.h"

@@ -1,5 +1,6 @@
 // factor: by score, the largest n with (n + 1)(1 - c_n) < factor, at least one. Where all tokens have more than 1 - e
 // and (n + 1) e <= 1, the product of the likeliest is the likeliest whole (theorem 1 of the paper): factor 1.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <algorithm>
 
 #include "decode/schedule.h"

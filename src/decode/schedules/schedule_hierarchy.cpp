@@ -1,5 +1,6 @@
 // hierarchy: positions more certain than the threshold, the best of every unbroken run of open positions if it is more
 // certain than low_threshold, and the best of all: runs are halved, so few passes reach far.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <algorithm>
 
 #include "decode/schedule.h"

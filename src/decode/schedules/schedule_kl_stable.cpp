@@ -1,6 +1,7 @@
 // kl_stable: positions more certain than the threshold whose distribution has moved by less than kl_bound (KL
 // divergence from that of the pass before) in each of the last kl_history passes; if there are none, the kl_fallback
 // most certain.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include <algorithm>
 
 #include "decode/schedule.h"

@@ -1,5 +1,6 @@
 // threshold: every position more certain than the threshold, or the most certain one when none is. Where more than
 // most_per_pass are, only the most certain of them.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include "decode/schedule.h"
 
 namespace plm {

@@ -1,5 +1,6 @@
 // timestep: time runs from 1 to time_end in equal steps; a step from t to s decides floor(m (1 - s / t)) of the m open
 // positions, the most certain first, and the last step all that are left. (The floor leaves a lump for the last step.)
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include "decode/schedule.h"
 
 namespace plm {

@@ -1,5 +1,6 @@
 // transfer: the ancestral step of the masking process: each open position is decided with probability 1 - s / t,
 // independently; a pass may decide none, the last one decides all. Time as in schedule_timestep.cpp.
+// Tested by tests/decode/test_golden_steps.cpp and tests/contract/test_schedules.cpp.
 #include "decode/schedule.h"
 
 namespace plm {
