@@ -57,12 +57,14 @@ std::vector<std::string> rope_settings(const Settings& settings) {
   return said;
 }
 
-Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences) {
+Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences,
+                                            ModelUse use) {
   const Settings& settings = call.settings;
   Terminal& terminal = call.terminal;
   if (settings.boolean("quiet")) terminal.be_quiet();
   PLM_TRY_ASSIGN(const CpuDeviceOptions device, device_options(settings));
   EngineOptions options;
+  options.use = use;
   options.kv_type = find_storage_type(settings.text("kv_type"));
   if (settings.has("context")) options.context_length = static_cast<std::size_t>(settings.integer("context"));
   options.most_sequences = most_sequences;

@@ -153,8 +153,9 @@ inline constexpr Parameter kEngineFlags[] = {
 [[nodiscard]] std::vector<std::string> rope_settings(const Settings& settings);
 
 /// Loads the file at `path` as the flags say, with a progress bar, and prints its warnings. `most_sequences` at a time.
+/// Error (usage): the model is not made for `use`; the message says what it is and which command fits.
 [[nodiscard]] Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path,
-                                                          std::size_t most_sequences);
+                                                          std::size_t most_sequences, ModelUse use = ModelUse::writing);
 
 /// Bytes of memory the process has needed at most so far.
 [[nodiscard]] std::size_t peak_memory_bytes();

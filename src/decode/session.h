@@ -34,6 +34,7 @@ struct PassRequest {
   Sight sight = Sight::causal;
   std::span<const std::uint64_t> sight_bits = {};  ///< (tokens.size() + 63) / 64 words a row
   std::span<const std::uint32_t> positions = {};   ///< empty: counted on from the length of the stored state
+  std::span<const std::int32_t> types = {};        ///< see PassRows::types
   std::span<const Yield> yields = {};              ///< ascending by row
 };
 

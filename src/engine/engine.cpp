@@ -49,6 +49,23 @@ Result<std::shared_ptr<const GgufFile>> with_overrides(const std::shared_ptr<con
   return GgufFile::overridden(file, settings);
 }
 
+// Refuses a model for what it was not made, and says which command fits.
+Result<void> check_use(const ModelFile& file, ModelKind kind, ModelUse use) {
+  const auto refuse = [&](std::string_view is, std::string_view remedy) {
+    return fail(ErrorKind::usage, "{}: {} ({}); {}", file.path(), is, file.architecture(), remedy);
+  };
+  if (kind == ModelKind::encoder && use != ModelUse::embedding) {
+    return refuse(use == ModelUse::writing ? "is an encoder, which gives vectors and writes no text"
+                                           : "is an encoder without a head that scores",
+                  "use plm embed");
+  }
+  if (kind == ModelKind::scorer && use != ModelUse::scoring) {
+    return refuse(use == ModelUse::writing ? "gives scores and writes no text" : "gives scores and no vectors",
+                  "use plm rerank for a reranker, plm reward for a reward model");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::unique_ptr<Device> device,
@@ -58,7 +75,11 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   PLM_TRY_ASSIGN(engine->file_, with_overrides(engine->file_, options));
   // The header is checked whole before the first weight is touched: a bad file costs nothing.
   PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
-  PLM_TRY(find_architecture(model_file));
+  PLM_TRY_ASSIGN(const Architecture* architecture, find_architecture(model_file));
+  engine->kind_ = model_file.has_tensor(kScoreTensor) ? ModelKind::scorer
+                  : architecture->is_encoder          ? ModelKind::encoder
+                                                      : ModelKind::writer;
+  PLM_TRY(check_use(model_file, engine->kind_, options.use));
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
   engine->device_ = std::move(device);
   model_file.set_progress(options.on_load);
@@ -67,7 +88,13 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   model_file.set_configured_context(engine->context_length_);
   PLM_TRY(check_room(path, "weights", tensor_bytes(*engine->file_), "a smaller or more quantised model"));
   PLM_TRY_ASSIGN(engine->model_, load_model(model_file, *engine->device_));
-  PLM_TRY(engine->read_diffusion(model_file));
+  PLM_TRY(engine->read_diffusion(*architecture));
+  PLM_TRY_ASSIGN(engine->sequence_head_, SequenceHead::load(model_file, *architecture, *engine->device_));
+  const std::size_t most = engine->shape().most_positions;
+  if (most > 0 && engine->context_length_ > most) {
+    return fail(ErrorKind::usage, "context of {} tokens: {} has learned {} positions; lower --context",
+                engine->context_length_, path, most);
+  }
   if (engine->vocabulary().size() != engine->shape().vocab_size) {
     return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.tokens: {} tokens, but token_embd.weight has {} rows", path,
                 engine->vocabulary().size(), engine->shape().vocab_size);
@@ -76,6 +103,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   const auto more = engine->tokenizer_->warnings();
   engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
   PLM_TRY_ASSIGN(engine->layout_, engine->model_->state_layout(*options.kv_type));
+  engine->most_sequences_ = options.most_sequences;
   const std::size_t pages_per_sequence = (engine->context_length_ + kPageCells - 1) / kPageCells;
   PLM_TRY(check_room(path, fmt::format("keys and values of {} tokens", engine->context_length_),
                      pages_per_sequence * engine->layout_.page_bytes, "a smaller --context or --kv-type"));
@@ -88,11 +116,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   return engine;
 }
 
-Result<void> Engine::read_diffusion(const ModelFile& file) {
-  PLM_TRY_ASSIGN(const Architecture* architecture, find_architecture(file));
-  PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file_, architecture->diffusion));
+Result<void> Engine::read_diffusion(const Architecture& architecture) {
+  PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file_, architecture.diffusion));
   if (diffusion_.has_value() && !vocabulary().contains(diffusion_->mask_token)) {
-    return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file.path(),
+    return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file_->path(),
                 diffusion_->mask_token, vocabulary().size());
   }
   return {};

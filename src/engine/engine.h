@@ -16,11 +16,23 @@
 #include "engine/prefix_cache.h"
 #include "kernels/device.h"
 #include "model/architecture.h"
+#include "model/sequence_head.h"
 #include "text/tokenizer.h"
 
 namespace plm {
 
+/// What a model is made for.
+enum class ModelKind : std::uint8_t {
+  writer,   ///< writes text, one token after another
+  encoder,  ///< gives vectors
+  scorer,   ///< gives scores: a reranker, a reward model
+};
+
+/// What a model is loaded for.
+enum class ModelUse : std::uint8_t { writing, embedding, scoring };
+
 struct EngineOptions {
+  ModelUse use = ModelUse::writing;
   const StorageType* kv_type = &quant_f32;
   std::size_t context_length = 0;                     ///< cells a sequence may have; 0: min(trained, kDefaultContext)
   std::size_t most_sequences = 8;                     ///< at a time; bounds the memory for state
@@ -102,7 +114,16 @@ class Engine {
   [[nodiscard]] const std::optional<DiffusionTraits>& diffusion() const { return diffusion_; }
   /// The decoder of that name, or the one that suits the model. Errors (usage): unknown; not for this model.
   [[nodiscard]] Result<const DecoderDefinition*> choose_decoder(std::string_view name) const;
+  [[nodiscard]] ModelKind kind() const { return kind_; }
+  /// What is made of a whole text's hidden states.
+  [[nodiscard]] const SequenceHead& sequence_head() const { return *sequence_head_; }
+  /// SequenceHead::apply on the engine's device, between runs.
+  [[nodiscard]] Result<std::vector<float>> apply_head(std::span<const float> rows) {
+    return sequence_head_->apply(*device_, rows);
+  }
   [[nodiscard]] std::size_t context_length() const { return context_length_; }
+  /// Texts that may be in work at a time.
+  [[nodiscard]] std::size_t most_sequences() const { return most_sequences_; }
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
 
@@ -111,7 +132,7 @@ class Engine {
 
  private:
   Engine() = default;
-  Result<void> read_diffusion(const ModelFile& file);
+  Result<void> read_diffusion(const Architecture& architecture);
   void choose_context(const EngineOptions& options, std::size_t trained);
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
   Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
@@ -122,11 +143,14 @@ class Engine {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
   std::optional<DiffusionTraits> diffusion_;
+  std::optional<SequenceHead> sequence_head_;
+  ModelKind kind_ = ModelKind::writer;
   StateLayout layout_;
   std::unique_ptr<PagePool> pool_;
   std::unique_ptr<PrefixCache> prefixes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t context_length_ = 0;
+  std::size_t most_sequences_ = 0;
   std::vector<std::string> warnings_;
 };
 

@@ -22,6 +22,7 @@ void Scheduler::Batch::clear() {
   copies.clear();
   tokens.clear();
   positions.clear();
+  types.clear();
   sights.clear();
   pages.clear();
   bits.clear();
@@ -70,6 +71,11 @@ bool Scheduler::add_slice(EngineSession& session) {
   slice.yield_count = batch_.yields.size() - slice.first_yield;
   const auto tokens = request.tokens.subspan(slice.first_row, count);
   batch_.tokens.insert(batch_.tokens.end(), tokens.begin(), tokens.end());
+  if (!request.types.empty()) {
+    const auto types = request.types.subspan(slice.first_row, count);
+    batch_.types.insert(batch_.types.end(), types.begin(), types.end());
+  }
+  batch_.types.resize(batch_.tokens.size(), 0);
   add_sights(session, slice);
   batch_.pages.push_back(session.state_.storages());
   batch_.slices.push_back(slice);
@@ -111,6 +117,7 @@ Result<void> Scheduler::run_batch() {
       .tokens = batch_.tokens,
       .positions = batch_.positions,
       .table = {.rows = batch_.sights, .pages = batch_.pages, .own_bits = batch_.bits},
+      .types = batch_.types,
       .yields = batch_.yields,
       .statistics = batch_.statistics,
       .results = batch_.results,

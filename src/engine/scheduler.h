@@ -57,6 +57,7 @@ class Scheduler {
     std::vector<PageCopy> copies;
     std::vector<std::int32_t> tokens;
     std::vector<std::uint32_t> positions;
+    std::vector<std::int32_t> types;
     std::vector<RowSight> sights;
     std::vector<std::span<Storage* const>> pages;
     std::vector<std::uint64_t> bits;

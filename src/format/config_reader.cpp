@@ -127,6 +127,18 @@ Result<std::vector<std::string>> ConfigReader::texts_or_none(std::string_view ke
   return texts;
 }
 
+Result<std::vector<std::pair<std::string, std::string>>> ConfigReader::named_texts_or_none(std::string_view key) const {
+  const Json* value = find(key);
+  std::vector<std::pair<std::string, std::string>> texts;
+  if (value == nullptr) return texts;
+  if (!value->is_object()) return error(key, "an object of strings");
+  for (const auto& [name, text] : value->items()) {
+    if (!text.is_string()) return error(key, "an object of strings");
+    texts.emplace_back(name, text.get<std::string>());
+  }
+  return texts;
+}
+
 Result<std::optional<ConfigReader>> ConfigReader::section(std::string_view key) const {
   const Json* value = find(key);
   if (value == nullptr) return std::optional<ConfigReader>();

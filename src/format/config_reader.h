@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -44,6 +45,9 @@ class ConfigReader {
   [[nodiscard]] Result<std::vector<std::uint64_t>> integers_or_none(std::string_view key, IntegerRange range) const;
   /// Strings of a list; empty when missing.
   [[nodiscard]] Result<std::vector<std::string>> texts_or_none(std::string_view key) const;
+  /// Names and texts of an object that holds nothing else; empty when missing.
+  [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> named_texts_or_none(
+      std::string_view key) const;
   /// An object inside this one, whose keys are then called "key.name"; nullopt when missing.
   [[nodiscard]] Result<std::optional<ConfigReader>> section(std::string_view key) const;
   /// All objects of the file when it is a list of them; see `parse_list`.

@@ -1,8 +1,10 @@
 #include "format/safetensors.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
+#include "base/half.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "format/byte_cursor.h"
@@ -136,6 +138,20 @@ Result<void> check_coverage(const std::map<std::string, SafetensorsEntry, std::l
 }
 
 }  // namespace
+
+float safetensors_float(SafetensorsDtype dtype, std::span<const std::byte> bytes, std::size_t index) {
+  if (dtype == SafetensorsDtype::f32) {
+    float value = 0;
+    PLM_CHECK((index + 1) * sizeof value <= bytes.size());
+    std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+    return value;
+  }
+  std::uint16_t bits = 0;
+  PLM_CHECK(dtype == SafetensorsDtype::f16 || dtype == SafetensorsDtype::bf16);
+  PLM_CHECK((index + 1) * sizeof bits <= bytes.size());
+  std::memcpy(&bits, bytes.data() + index * sizeof bits, sizeof bits);
+  return dtype == SafetensorsDtype::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
+}
 
 std::string_view safetensors_dtype_name(SafetensorsDtype dtype) {
   return std::ranges::find(kDtypes, dtype, &DtypeFact::dtype)->name;

@@ -25,6 +25,9 @@ enum class SafetensorsDtype { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolea
 /// "F32", "BF16" ... as in the file.
 [[nodiscard]] std::string_view safetensors_dtype_name(SafetensorsDtype dtype);
 
+/// Number `index` of `bytes`. `dtype`: f32, f16 or bf16.
+[[nodiscard]] float safetensors_float(SafetensorsDtype dtype, std::span<const std::byte> bytes, std::size_t index);
+
 struct SafetensorsEntry {
   SafetensorsDtype dtype = SafetensorsDtype::f32;
   std::vector<std::uint64_t> shape;  ///< outermost first; empty for a scalar; a dimension may be 0

@@ -117,6 +117,9 @@ enum class RopeLayout { interleaved, half_split };  ///< pairs (2i, 2i+1) or (i,
 /// g / (1 + e^(-1.702 g)) by up + 1, the gate g at most 7 and up between -7 and 7 (gpt-oss).
 enum class Activation { silu, gelu_tanh, gelu_erf, clamped_swiglu };
 
+/// What a number goes through by itself.
+enum class Curve { silu, gelu_tanh, gelu_erf, relu, tanh };
+
 /// How a product query . key becomes a score.
 struct ScoreRule {
   float scale;                    ///< a factor
@@ -243,6 +246,12 @@ class Device : public Memory {
                        const View& out) = 0;
   /// x[r] += y[r] / (1 + e^-gates[r][0]): a branch that every row weighs for itself.
   virtual void add_gated(const View& x, const View& y, const View& gates) = 0;
+  // ---- encoders and heads
+  /// out = (in - m) / sqrt(lanes16((in - m)^2)/n + epsilon) * gain (+ bias, if there is one), m = lanes16(in)/n, row by
+  /// row. In place is allowed.
+  virtual void layer_norm(const View& in, const Weight& gain, const Weight* bias, float epsilon, const View& out) = 0;
+  /// x = curve(x).
+  virtual void apply(const View& x, Curve curve) = 0;
 
   /// Sums x over all devices in rank order.
   virtual void all_reduce(const View& x) = 0;

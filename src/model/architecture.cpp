@@ -2,6 +2,7 @@
 
 #include "base/settings.h"
 #include "base/utf8.h"
+#include "model/sequence_head.h"
 
 namespace plm {
 namespace {
@@ -27,6 +28,7 @@ Result<const Architecture*> find_architecture(const ModelFile& file) {
 
 Result<std::unique_ptr<Model>> load_model(ModelFile& file, Device& device) {
   PLM_TRY_ASSIGN(const Architecture* architecture, find_architecture(file));
+  PLM_TRY(SequenceHead::check(file, *architecture));
   PLM_TRY_ASSIGN(std::unique_ptr<Model> model, architecture->load(file, device));
   PLM_TRY(file.refuse_unread());
   file.warn_about_unused_tensors();

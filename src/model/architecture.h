@@ -21,6 +21,10 @@ struct Architecture {
   const HuggingFaceForm* huggingface = nullptr;
   /// How its networks fill masks, where the file does not say otherwise; null: they are not made for it.
   const DiffusionTraits* diffusion = nullptr;
+  bool is_encoder = false;  ///< gives hidden states of a whole text, and writes none
+  /// Inside the head that gives scores, where a file has one and does not say.
+  std::string_view score_curve = "tanh";
+  float score_epsilon = 1e-5F;
 };
 
 /// All architectures, sorted by name (generated).

@@ -9,6 +9,7 @@
 #include "format/huggingface_folder.h"
 #include "model/architecture.h"
 #include "model/folder_tensors.h"
+#include "model/sentence_settings.h"
 
 namespace plm {
 namespace {
@@ -35,6 +36,7 @@ constexpr std::uint64_t kMostTokens = 1U << 24;
 struct FoundForm {
   const Architecture* architecture = nullptr;
   const HuggingFaceForm* form = nullptr;
+  const CheckpointClass* kind = nullptr;
 };
 
 std::string known_classes() {
@@ -54,7 +56,9 @@ Result<FoundForm> find_form(const ConfigReader& config) {
     if (architecture->huggingface == nullptr) continue;
     for (const CheckpointClass& known : architecture->huggingface->classes) {
       const bool is_class = classes.empty() || classes.front() == known.name;
-      if (is_class && type == known.model_type) return FoundForm{architecture, architecture->huggingface};
+      if (is_class && type == known.model_type) {
+        return FoundForm{architecture, architecture->huggingface, &known};
+      }
     }
   }
   return fail(ErrorKind::bad_input, "{}: architectures = [{}], model_type = \"{}\": not known; this version reads {}",
@@ -75,7 +79,8 @@ Result<void> add_settings(const HuggingFaceForm& form, CheckpointDraft& draft) {
       draft.keys.add_u32(draft.key(rule.to), static_cast<std::uint32_t>(value));
     }
   }
-  return form.complete != nullptr ? form.complete(draft) : Result<void>();
+  if (form.complete != nullptr) PLM_TRY(form.complete(draft));
+  return draft.kind.scores ? add_score_settings(draft) : Result<void>();
 }
 
 // "103K", "1.2B": a number of parameters as names of models give it, with at least two digits.
@@ -115,33 +120,6 @@ std::uint32_t file_type(const std::vector<FolderTensorPlan>& tensors) {
   }
   if (f16 > f32 && f16 >= bf16) return kF16;
   return bf16 > f32 ? kBf16 : 0;
-}
-
-// What sentence-transformers makes of the hidden states of all tokens: GGUF's numbers for it.
-Result<void> add_pooling(const HuggingFaceFolder& folder, std::string_view architecture, GgufWriter& keys) {
-  constexpr std::pair<std::string_view, std::uint32_t> kModes[] = {
-      {"pooling_mode_mean_tokens", 1}, {"pooling_mode_cls_token", 2}, {"pooling_mode_lasttoken", 3}};
-  PLM_TRY_ASSIGN(const auto text, folder.read_text("modules.json"));
-  if (!text) return {};
-  const std::string path = folder.path() + "/modules.json";
-  PLM_TRY_ASSIGN(const auto modules, ConfigReader::parse_list(*text, path));
-  for (const ConfigReader& module : modules) {
-    PLM_TRY_ASSIGN(const std::string type, module.text_or("type", ""));
-    if (!type.ends_with(".Pooling")) continue;
-    PLM_TRY_ASSIGN(const std::string place, module.text("path"));
-    if (place.empty() || place.starts_with('.') || place.find('/') != std::string::npos) {
-      return module.error("path", "the name of a folder beside modules.json");
-    }
-    const std::string name = place + "/config.json";
-    PLM_TRY_ASSIGN(const auto settings, folder.read_text(name));
-    if (!settings) return module.error("path", "a folder that holds a config.json");
-    PLM_TRY_ASSIGN(const ConfigReader pooling, ConfigReader::parse(*settings, folder.path() + "/" + name));
-    for (const auto& [mode, number] : kModes) {
-      PLM_TRY_ASSIGN(const bool is_on, pooling.boolean_or(mode, false));
-      if (is_on) keys.add_u32(fmt::format("{}.pooling_type", architecture), number);
-    }
-  }
-  return {};
 }
 
 Result<void> add_texts(const HuggingFaceFolder& folder, GgufWriter& keys) {
@@ -252,10 +230,10 @@ Result<void> FolderTranslation::add_model() {
   }
   const std::string_view architecture = found->architecture->head.name;
   add_head(architecture);
-  CheckpointDraft draft{.config = config, .architecture = architecture, .keys = keys_};
+  CheckpointDraft draft{.config = config, .architecture = architecture, .kind = *found->kind, .keys = keys_};
   PLM_TRY(add_settings(*found->form, draft));
-  PLM_TRY(add_pooling(*folder_, architecture, keys_));
-  PLM_TRY_ASSIGN(auto plans, plan_folder_tensors(folder_, *found->form, parts_.warnings));
+  PLM_TRY(add_sentence_settings(*folder_, draft));
+  PLM_TRY_ASSIGN(auto plans, plan_folder_tensors(folder_, *found->form, draft, parts_.warnings));
   if (const std::string label = size_label(plans); !label.empty()) keys_.add_string("general.size_label", label);
   keys_.add_u32("general.file_type", file_type(plans));
   keys_.add_u32("general.quantization_version", 2);
@@ -270,8 +248,8 @@ void FolderTranslation::add_tensor(FolderTensorPlan plan) {
 }
 
 void FolderTranslation::add_extra(CheckpointDraft::Extra extra) {
-  const std::uint64_t count = extra.values.size();
-  keys_.announce_tensor(extra.name, *find_ggml_type("F32"), std::span(&count, 1));
+  if (extra.dims.empty()) extra.dims = {extra.values.size()};
+  keys_.announce_tensor(extra.name, *find_ggml_type("F32"), extra.dims);
   const auto copy = [values = std::move(extra.values)](std::span<std::byte> out) {
     std::memcpy(out.data(), values.data(), out.size());
   };

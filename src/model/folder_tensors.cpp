@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "base/half.h"
@@ -16,8 +17,10 @@ namespace {
 constexpr std::string_view kLayer = "{}";
 constexpr std::uint64_t kMostLayers = 1U << 16;
 constexpr std::size_t kNoLayer = 0;
+constexpr std::string_view kScoreHead = "cls.";
 // Buffers that old versions saved; they are computed here.
-constexpr std::string_view kComputed[] = {".rotary_emb.inv_freq", ".attn.masked_bias", ".attention.masked_bias"};
+constexpr std::string_view kComputed[] = {".rotary_emb.inv_freq", ".attn.masked_bias", ".attention.masked_bias",
+                                          ".position_ids", ".token_type_ids"};
 
 /// A tensor's rule, layer and expert.
 struct Match {
@@ -52,10 +55,16 @@ std::optional<Match> match_name(std::string_view name, std::string_view pattern,
 }
 
 // A tensor that is cut up has a rule for each part.
-std::vector<Match> find_rules(std::string_view name, std::span<const TensorRule> rules) {
+std::vector<Match> find_rules(std::string_view name, const HuggingFaceForm& form) {
   std::vector<Match> found;
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (auto match = match_name(name, rules[i].from, i)) found.push_back(*match);
+  const auto look = [&](std::string_view without_prefix) {
+    for (std::size_t i = 0; i < form.tensors.size(); ++i) {
+      if (auto match = match_name(without_prefix, form.tensors[i].from, i)) found.push_back(*match);
+    }
+  };
+  look(name);
+  for (const std::string_view prefix : form.prefixes) {
+    if (found.empty() && name.starts_with(prefix)) look(name.substr(prefix.size()));
   }
   return found;
 }
@@ -99,18 +108,29 @@ class NumberCopy {
   bool to_float_;
 };
 
-/// Makes a tensor from the rows of another: brought from halves to pairs within each head, made float32, or both.
+/// How the rows of a tensor change on their way.
+struct RowChange {
+  std::size_t skipped = 0;  // rows left out at the beginning
+  std::size_t heads = 0;    // whose rows are brought from halves to pairs; 0: rows stay in their order
+  bool to_float = false;
+  float plus = 0;  // added to every number, with to_float
+
+  [[nodiscard]] bool is_none() const { return skipped == 0 && heads == 0 && !to_float; }
+};
+
+/// Makes a tensor from the rows of another.
 class RowMaker {
  public:
   RowMaker(std::shared_ptr<const HuggingFaceFolder> folder, const FolderTensor& tensor, std::size_t rows,
-           std::size_t heads, bool to_float)
-      : folder_(std::move(folder)), tensor_(tensor), rows_(rows), heads_(heads), to_float_(to_float) {}
+           const RowChange& change)
+      : folder_(std::move(folder)), tensor_(tensor), rows_(rows), change_(change) {}
 
   void operator()(std::span<std::byte> out) const {
     const std::span<const std::byte> in = tensor_.entry->bytes;
-    const std::size_t in_bytes = in.size() / rows_, out_bytes = out.size() / rows_;
-    for (std::size_t row = 0; row < rows_; ++row) {
-      const auto source = in.subspan(source_row(row) * in_bytes, in_bytes);
+    const std::size_t count = rows_ - change_.skipped;
+    const std::size_t in_bytes = in.size() / rows_, out_bytes = out.size() / count;
+    for (std::size_t row = 0; row < count; ++row) {
+      const auto source = in.subspan((change_.skipped + source_row(row)) * in_bytes, in_bytes);
       put(source, out.subspan(row * out_bytes, out_bytes));
     }
     if (const auto& map = folder_->shards()[tensor_.shard]->mapped()) map->release(in);
@@ -119,27 +139,26 @@ class RowMaker {
  private:
   // Row 2i + h of a head comes from row i of its half h.
   [[nodiscard]] std::size_t source_row(std::size_t row) const {
-    if (heads_ == 0) return row;
-    const std::size_t size = rows_ / heads_, head = row / size, within = row % size;
+    if (change_.heads == 0) return row;
+    const std::size_t size = rows_ / change_.heads, head = row / size, within = row % size;
     return head * size + within % 2 * (size / 2) + within / 2;
   }
 
   void put(std::span<const std::byte> from, std::span<std::byte> to) const {
-    const NumberCopy copy(tensor_.entry->dtype, to_float_);
-    if (!to_float_) {
+    if (!change_.to_float) {
       std::memcpy(to.data(), from.data(), to.size());
       return;
     }
-    for (std::size_t i = 0; i < to.size() / copy.to_bytes(); ++i) {
-      copy(from.data() + i * copy.from_bytes(), to.data() + i * copy.to_bytes());
+    for (std::size_t i = 0; i < to.size() / sizeof(float); ++i) {
+      const float value = safetensors_float(tensor_.entry->dtype, from, i) + change_.plus;
+      std::memcpy(to.data() + i * sizeof value, &value, sizeof value);
     }
   }
 
   std::shared_ptr<const HuggingFaceFolder> folder_;
   FolderTensor tensor_;
   std::size_t rows_;
-  std::size_t heads_;  // 0: rows stay in their order
-  bool to_float_;
+  RowChange change_;
 };
 
 /// Makes a tensor from some of the numbers of another (TensorCut).
@@ -208,8 +227,9 @@ bool fits(const TensorCut& cut, std::span<const std::uint64_t> shape) {
 
 class Planner {
  public:
-  Planner(const std::shared_ptr<const HuggingFaceFolder>& folder, const HuggingFaceForm& form)
-      : folder_(folder), form_(form) {}
+  Planner(const std::shared_ptr<const HuggingFaceFolder>& folder, const HuggingFaceForm& form,
+          const CheckpointDraft& draft)
+      : folder_(folder), form_(form), draft_(draft) {}
 
   Result<FolderTensorPlan> plan(const FolderTensor& tensor, const Match& match) const;
   /// The tensors of experts 0, 1, ... of one rule and layer as one.
@@ -222,9 +242,11 @@ class Planner {
                 printable(tensor.name, 120), fmt::format(format, std::forward<Args>(args)...));
   }
   Result<std::size_t> heads_of(const FolderTensor& tensor, const TensorRule& rule) const;
+  Result<std::size_t> skipped_of(const FolderTensor& tensor, std::string_view name) const;
 
   const std::shared_ptr<const HuggingFaceFolder>& folder_;
   const HuggingFaceForm& form_;
+  const CheckpointDraft& draft_;
 };
 
 // How many heads the rows are to be sorted in; 0: not at all.
@@ -239,6 +261,16 @@ Result<std::size_t> Planner::heads_of(const FolderTensor& tensor, const TensorRu
   return refuse(tensor, "has {} rows, expected an even number for each of {} = {} heads", rows, setting, heads);
 }
 
+// How many rows are left out; a matrix must have more.
+Result<std::size_t> Planner::skipped_of(const FolderTensor& tensor, std::string_view name) const {
+  const auto found = draft_.skipped_rows.find(name);
+  if (found == draft_.skipped_rows.end()) return 0;
+  const std::vector<std::uint64_t>& shape = tensor.entry->shape;
+  if (shape.size() == 2 && shape.front() > found->second) return found->second;
+  return refuse(tensor, "shape [{}], expected a matrix of more than {} rows, the first of which are for padding",
+                fmt::join(shape, ", "), found->second);
+}
+
 Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& match) const {
   const TensorRule& rule = form_.tensors[match.rule];
   const std::vector<std::uint64_t>& shape = tensor.entry->shape;
@@ -251,18 +283,21 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
     return refuse(tensor, "shape [{}], expected one to four dimensions above 0", fmt::join(shape, ", "));
   }
   FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = {shape.rbegin(), shape.rend()}};
-  PLM_TRY_ASSIGN(const std::size_t heads, heads_of(tensor, rule));
+  RowChange change{.plus = rule.plus};
+  PLM_TRY_ASSIGN(change.heads, heads_of(tensor, rule));
+  PLM_TRY_ASSIGN(change.skipped, skipped_of(tensor, plan.name));
   const bool is_vector = shape.size() == 1;  // norms and biases are float32 everywhere
-  const bool to_float = (is_vector || rule.is_float32) && type->name != "F32";
-  plan.type = to_float ? find_ggml_type("F32") : type;
+  change.to_float = ((is_vector || rule.is_float32) && type->name != "F32") || change.plus != 0;
+  plan.dims.back() -= change.skipped;
+  plan.type = change.to_float ? find_ggml_type("F32") : type;
   if (rule.cut != nullptr) {
     PLM_TRY_ASSIGN(TensorCut cut, rule.cut(*folder_->config(), shape));
     if (!fits(cut, shape)) return refuse(tensor, "shape [{}] contradicts the settings", fmt::join(shape, ", "));
     plan.dims = cut.dims;
-    plan.source.make = std::make_shared<const TensorMaker>(CutMaker(folder_, tensor, std::move(cut), to_float));
-  } else if (heads > 0 || to_float) {
+    plan.source.make = std::make_shared<const TensorMaker>(CutMaker(folder_, tensor, std::move(cut), change.to_float));
+  } else if (!change.is_none()) {
     const auto rows = static_cast<std::size_t>(shape.front());
-    plan.source.make = std::make_shared<const TensorMaker>(RowMaker(folder_, tensor, rows, heads, to_float));
+    plan.source.make = std::make_shared<const TensorMaker>(RowMaker(folder_, tensor, rows, change));
   } else {
     plan.source.bytes = tensor.entry->bytes;
     plan.source.file = tensor.shard;
@@ -296,20 +331,24 @@ Result<FolderTensorPlan> Planner::plan_stack(std::span<const std::pair<Match, co
 }  // namespace
 
 Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<const HuggingFaceFolder>& folder,
-                                                          const HuggingFaceForm& form,
+                                                          const HuggingFaceForm& form, const CheckpointDraft& draft,
                                                           std::vector<std::string>& warnings) {
   PLM_TRY_ASSIGN(const bool is_tied, folder->config()->boolean_or("tie_word_embeddings", form.tied_by_default));
   std::vector<std::pair<Match, const FolderTensor*>> matches;
   std::vector<std::string_view> unknown;
   for (const FolderTensor& tensor : folder->tensors()) {
-    if (is_tied && tensor.name == form.head) continue;
-    const std::vector<Match> found = find_rules(tensor.name, form.tensors);
-    for (const Match& match : found) matches.emplace_back(match, &tensor);
+    if ((is_tied || draft.kind.scores) && tensor.name == form.head) continue;
+    const std::vector<Match> found = find_rules(tensor.name, form);
+    for (const Match& match : found) {
+      if (form.tensors[match.rule].to.starts_with(kScoreHead) && !draft.kind.scores) continue;
+      matches.emplace_back(match, &tensor);
+    }
     if (found.empty() && std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);
     }
   }
-  if (!is_tied && !form.head.empty() && !folder->tensors().empty() && folder->find_tensor(form.head) == nullptr) {
+  if (!is_tied && !draft.kind.scores && !form.head.empty() && !folder->tensors().empty() &&
+      folder->find_tensor(form.head) == nullptr) {
     return fail(ErrorKind::bad_input,
                 "{}: tensor {}: missing, though tie_word_embeddings is not true; the checkpoint is incomplete",
                 folder->path(), form.head);
@@ -330,7 +369,8 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
   };
   std::ranges::sort(matches, {}, place);
   std::vector<FolderTensorPlan> plans;
-  const Planner planner(folder, form);
+  std::set<std::string, std::less<>> names;
+  const Planner planner(folder, form, draft);
   for (std::size_t begin = 0, end = 0; begin < matches.size(); begin = end) {
     const Match& match = matches[begin].first;
     for (end = begin + 1; match.expert && end < matches.size(); ++end) {
@@ -339,6 +379,10 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
     const std::span experts(matches.data() + begin, end - begin);
     PLM_TRY_ASSIGN(FolderTensorPlan plan,
                    match.expert ? planner.plan_stack(experts) : planner.plan(*matches[begin].second, match));
+    if (!names.insert(plan.name).second) {
+      return fail(ErrorKind::bad_input, "{}: tensor {}: a second one that would be {}; expected one", folder->path(),
+                  printable(matches[begin].second->name, 120), plan.name);
+    }
     plans.push_back(std::move(plan));
   }
   return plans;

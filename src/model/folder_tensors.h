@@ -22,7 +22,7 @@ struct FolderTensorPlan {
 
 /// Tensors that no rule names are left out, with a warning. Errors (bad_input) name file and tensor.
 [[nodiscard]] Result<std::vector<FolderTensorPlan>> plan_folder_tensors(
-    const std::shared_ptr<const HuggingFaceFolder>& folder, const HuggingFaceForm& form,
+    const std::shared_ptr<const HuggingFaceFolder>& folder, const HuggingFaceForm& form, const CheckpointDraft& draft,
     std::vector<std::string>& warnings);
 
 }  // namespace plm

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,9 @@ namespace plm {
 struct CheckpointClass {
   std::string_view name;        ///< in "architectures": "LlamaForCausalLM"
   std::string_view model_type;  ///< "llama"
+  /// Gives scores instead of text: it has no head over the vocabulary, and tensors of a head of its own, which GGUF
+  /// calls "cls". Other classes of the family may store such tensors as well, and do not use them.
+  bool scores = false;
 };
 
 enum class SettingKind : std::uint8_t { integer, real };
@@ -56,20 +61,26 @@ struct TensorRule {
   bool is_float32 = false;  ///< stored so whatever it was, as tensors of one dimension always are
   /// Not null: what is taken of a tensor of this shape [outermost first]. Errors name the setting.
   Result<TensorCut> (*cut)(const ConfigReader& config, std::span<const std::uint64_t> shape) = nullptr;
+  /// Not 0: is added to every number. Some families store gains of norms less one.
+  float plus = 0;
 };
 
 /// The file that a folder is becoming, for what the tables cannot say.
 struct CheckpointDraft {
   const ConfigReader& config;
   std::string_view architecture;  ///< prefix of its keys
+  const CheckpointClass& kind;
   GgufWriter& keys;
 
-  /// A tensor that no file holds, float32.
+  /// A tensor that no file holds, or one that is not the folder's own; float32.
   struct Extra {
     std::string name;
     std::vector<float> values;
+    std::vector<std::uint64_t> dims = {};  ///< dims[0] varies fastest; empty: a vector
   };
   std::vector<Extra> extra = {};
+  /// Rows at the beginning of a tensor, by its new name, that are left out.
+  std::map<std::string, std::size_t, std::less<>> skipped_rows = {};
 
   [[nodiscard]] std::string key(std::string_view name) const { return fmt::format("{}.{}", architecture, name); }
 };
@@ -87,6 +98,8 @@ struct HuggingFaceForm {
   std::span<const CheckpointClass> classes;
   std::span<const SettingRule> settings;
   std::span<const TensorRule> tensors;  ///< in the order in which they are written, layer after layer
+  /// What may stand in front of all names or be left out: "model." where a checkpoint holds the inner network alone.
+  std::span<const std::string_view> prefixes = {};
   /// Tensors that may be missing when the embedding is tied to the head: these are ignored then, and demanded else.
   std::string_view head = {};
   bool tied_by_default = false;

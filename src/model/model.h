@@ -18,6 +18,8 @@ struct ModelShape {
   std::size_t layer_count = 0;
   std::size_t trained_context = 0;  ///< tokens
   std::size_t parameter_count = 0;
+  bool is_causal = true;           ///< false: rows see all of their sequence, which goes in whole
+  std::size_t most_positions = 0;  ///< rows of a table of learned positions; 0: there is none, and no such limit
 };
 
 /// What a sequence stores: one place per layer inside each page.

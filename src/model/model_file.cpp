@@ -93,6 +93,14 @@ Result<std::string> ModelFile::text_or(std::string_view key, std::string_view ot
   return std::string(value.value_or(otherwise));
 }
 
+Result<std::vector<std::string>> ModelFile::texts_or_none(std::string_view key) const {
+  const MetaValue* value = file_->find(full_key(key));
+  if (value == nullptr) return std::vector<std::string>();
+  const auto strings = value->as_strings();
+  if (!strings) return key_error(key, value->described(), "an array of strings");
+  return std::vector<std::string>(strings->begin(), strings->end());
+}
+
 // "llama.embedding_length = 64, llama.rope.dimension_count = 64"; empty when none does.
 std::string ModelFile::keys_that_say(std::uint64_t value) const {
   std::string keys;

@@ -57,6 +57,8 @@ class ModelFile {
   /// An array of `count` truth values.
   [[nodiscard]] Result<std::vector<bool>> booleans(std::string_view key, std::size_t count) const;
   [[nodiscard]] Result<std::string> text_or(std::string_view key, std::string_view otherwise) const;
+  /// The strings of an array; empty when it is not there.
+  [[nodiscard]] Result<std::vector<std::string>> texts_or_none(std::string_view key) const;
   /// "FILE: llama.head_count = 3: must divide ..." for rules that relate several keys.
   [[nodiscard]] tl::unexpected<Error> key_error(std::string_view key, std::string_view found,
                                                 std::string_view rule) const;

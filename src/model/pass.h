@@ -42,7 +42,8 @@ struct PassRows {
   std::span<const std::int32_t> tokens;      ///< [rows], ids in [0, vocab_size)
   std::span<const std::uint32_t> positions;  ///< [rows], for rotary embeddings
   RowTable table;
-  std::span<const Yield> yields;        ///< ascending by row
+  std::span<const std::int32_t> types = {};  ///< [rows], which part of a pair of texts a token is of; empty: all 0
+  std::span<const Yield> yields;             ///< ascending by row
   std::span<RowStatistics> statistics;  ///< one a yield, filled where the kind says so, when the device's wait returns
   std::span<YieldResult> results;       ///< likewise
 };

@@ -309,6 +309,36 @@ Result<void> add_template(const HuggingfaceTokenizer& tokenizer, const JsonField
   return {};
 }
 
+// "pair": what stands between the texts A and B, and the type of B. A tokeniser that has none joins single ones.
+Result<void> add_pair_template(const HuggingfaceTokenizer& tokenizer, const JsonField& field, Surroundings& around) {
+  const MapJson* pair = field.find("pair");
+  std::vector<TokenId> between;
+  std::size_t texts = 0;
+  for (const MapJson& piece : pair != nullptr && pair->is_array() ? *pair : MapJson::array()) {
+    const bool is_text = piece.is_object() && piece.contains("Sequence");
+    const auto part = piece.is_object() ? piece.find(is_text ? "Sequence" : "SpecialToken") : piece.end();
+    if (part == piece.end() || !part->is_object()) return field.bad("pair: expected Sequence or SpecialToken");
+    const JsonField named{field.path, field.field + ".pair", *part};
+    PLM_TRY_ASSIGN(const std::string text, named.text("id"));
+    if (is_text) {
+      if (text != (texts == 0 ? "A" : "B") || ++texts > 2) return field.bad("pair: expected the sequences A, B");
+      const auto type = part->find("type_id");
+      if (texts == 2) around.second_type = type != part->end() && *type == 1;
+    } else if (texts == 1) {
+      const auto id = tokenizer.find(text);
+      if (!id) return field.bad("pair: '{}' is no token", printable(text));
+      between.push_back(*id);
+    }
+  }
+  if (texts == 2) around.between = std::move(between);
+  return {};
+}
+
+Result<void> add_templates(const HuggingfaceTokenizer& tokenizer, const JsonField& field, Surroundings& around) {
+  PLM_TRY(add_template(tokenizer, field, around));
+  return add_pair_template(tokenizer, field, around);
+}
+
 // "cls": ["[CLS]", 101]
 Result<TokenId> named_token(const HuggingfaceTokenizer& tokenizer, const JsonField& field, const char* key) {
   const MapJson* pair = field.find(key);
@@ -383,7 +413,7 @@ Result<Surroundings> load_surroundings(const HuggingfaceTokenizer& tokenizer) {
   const JsonField field{tokenizer.path, "post_processor", tokenizer.post_processor};
   PLM_TRY(for_each_part(field, "processors", [&](const std::string& type, const JsonField& part) -> Result<void> {
     if (type == "ByteLevel") return {};  // only moves offsets
-    if (type == "TemplateProcessing") return add_template(tokenizer, part, around);
+    if (type == "TemplateProcessing") return add_templates(tokenizer, part, around);
     if (type != "BertProcessing" && type != "RobertaProcessing") {
       return part.bad("type '{}' is not implemented", printable(type));
     }
@@ -391,6 +421,8 @@ Result<Surroundings> load_surroundings(const HuggingfaceTokenizer& tokenizer) {
     PLM_TRY_ASSIGN(const TokenId last, named_token(tokenizer, part, "sep"));
     around.before.insert(around.before.begin(), first);
     around.after.push_back(last);
+    around.between.assign(type == "RobertaProcessing" ? 2 : 1, last);
+    around.second_type = type == "BertProcessing";
     return {};
   }));
   return around;

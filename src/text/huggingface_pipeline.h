@@ -32,9 +32,11 @@ Result<std::unique_ptr<const TextPipeline>> load_huggingface_pipeline(const Hugg
                                                                       const Vocabulary& vocabulary,
                                                                       std::vector<std::string>& warnings);
 
-/// The tokens that the post-processor puts around a text.
+/// The tokens that the post-processor puts around a text, and between the two of a pair.
 struct Surroundings {
   std::vector<TokenId> before, after;
+  std::vector<TokenId> between;
+  bool second_type = false;  ///< the second text and what is after it are of token type 1
 };
 Result<Surroundings> load_surroundings(const HuggingfaceTokenizer& tokenizer);
 

@@ -27,8 +27,17 @@ std::size_t run_length(std::string_view text, bool well_formed) {
 Surroundings surroundings_of(const Vocabulary& vocabulary) {
   Surroundings around;
   if (vocabulary.adds_bos()) around.before.push_back(*vocabulary.special(SpecialToken::bos));
-  if (vocabulary.adds_eos()) around.after.push_back(*vocabulary.special(SpecialToken::eos));
-  if (vocabulary.adds_separator()) around.after.push_back(*vocabulary.special(SpecialToken::separator));
+  // A text has one token at its end. Files that add both mean the separator for pairs of texts, behind the first's end.
+  if (vocabulary.adds_eos()) {
+    around.after.push_back(*vocabulary.special(SpecialToken::eos));
+  } else if (vocabulary.adds_separator()) {
+    around.after.push_back(*vocabulary.special(SpecialToken::separator));
+  }
+  around.between = around.after;
+  if (vocabulary.adds_eos() && vocabulary.adds_separator()) {
+    around.between.push_back(*vocabulary.special(SpecialToken::separator));
+  }
+  around.second_type = vocabulary.kind().kind == TokenizerKind::word_piece;
   return around;
 }
 

@@ -52,6 +52,9 @@ class Tokenizer {
   [[nodiscard]] Result<std::vector<TokenId>> encode(const jinja::MarkedText& text,
                                                     const EncodeOptions& options = {}) const;
 
+  /// What the model expects around a text and between two.
+  [[nodiscard]] const Surroundings& surroundings() const { return around_; }
+
   /// What is odd but usable: one sentence each, naming file and key.
   [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
 

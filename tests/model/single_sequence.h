@@ -57,6 +57,27 @@ class SingleSequence {
 
   /// Appends `tokens` causally; returns the logits of every row [tokens.size()][vocab]. Taps are filled by name.
   std::vector<std::vector<float>> append(const std::vector<std::int32_t>& tokens) {
+    auto logits = run(tokens, {}, false, YieldKind::logits);
+    state->keep(tokens.size());
+    return logits;
+  }
+
+  /// The same for hidden states.
+  std::vector<std::vector<float>> append_hidden(const std::vector<std::int32_t>& tokens) {
+    auto hidden = run(tokens, {}, false, YieldKind::hidden);
+    state->keep(tokens.size());
+    return hidden;
+  }
+
+  /// Reads `tokens` as an encoder does, every row seeing all; returns the hidden state of every row.
+  std::vector<std::vector<float>> encode(const std::vector<std::int32_t>& tokens,
+                                         const std::vector<std::int32_t>& types = {}) {
+    return run(tokens, types, true, YieldKind::hidden);
+  }
+
+ private:
+  std::vector<std::vector<float>> run(const std::vector<std::int32_t>& tokens, const std::vector<std::int32_t>& types,
+                                      bool sees_all, YieldKind kind) {
     std::vector<PageCopy> copies;
     if (!state->reserve(tokens.size(), copies).has_value()) throw std::runtime_error("no pages");
     for (const PageCopy& copy : copies) device->copy(*copy.to, *copy.from);
@@ -65,8 +86,8 @@ class SingleSequence {
     std::vector<RowSight> sights;
     std::vector<Yield> yields;
     for (std::uint32_t row = 0; row < tokens.size(); ++row) {
-      sights.push_back({.slot = positions[row], .end = positions[row] + 1});
-      yields.push_back({row, YieldKind::logits, 0});
+      sights.push_back({.slot = positions[row], .end = sees_all ? positions.back() + 1 : positions[row] + 1});
+      yields.push_back({row, kind, 0});
     }
     const std::vector<std::span<Storage* const>> pages{state->storages()};
     std::vector<RowStatistics> statistics(tokens.size());
@@ -74,6 +95,7 @@ class SingleSequence {
     const PassRows rows{.tokens = tokens,
                         .positions = positions,
                         .table = {sights, pages, {}},
+                        .types = types,
                         .yields = yields,
                         .statistics = statistics,
                         .results = results};
@@ -82,14 +104,15 @@ class SingleSequence {
       values.resize(view.rows * view.columns);
       device->download(view, std::as_writable_bytes(std::span(values)));
     };
-    EXPECT_TRUE(model->enqueue(rows, layout, probe).has_value());
+    const Result<void> enqueued = model->enqueue(rows, layout, probe);
+    if (!enqueued.has_value()) throw std::runtime_error(enqueued.error().message);
     EXPECT_TRUE(device->wait().has_value());
-    state->keep(tokens.size());
-    std::vector<std::vector<float>> logits;
-    for (YieldResult& result : results) logits.push_back(std::move(result.values));
-    return logits;
+    std::vector<std::vector<float>> values;
+    for (YieldResult& result : results) values.push_back(std::move(result.values));
+    return values;
   }
 
+ public:
   std::shared_ptr<const GgufFile> gguf;
   std::unique_ptr<Device> device;
   std::unique_ptr<Model> model;

@@ -2,50 +2,17 @@
 // equality of chunks. A row a fixture. Covers src/model/arch/, src/model/layers/dense_model.cpp and attention.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
-#include "format/safetensors.h"
+#include "oracle_numbers.h"
 #include "single_sequence.h"
 
 namespace plm {
 namespace {
 
 constexpr float kTolerance = 1e-4F;  // the oracle's own suggestion for float32 engines
-
-std::vector<float> floats(const SafetensorsFile& file, const std::string& name) {
-  const SafetensorsEntry* entry = file.find(name);
-  if (entry == nullptr) throw std::runtime_error("golden lacks " + name);
-  std::vector<float> values(entry->bytes.size() / sizeof(float));
-  std::memcpy(values.data(), entry->bytes.data(), entry->bytes.size());
-  return values;
-}
-
-std::vector<std::int32_t> ids(const SafetensorsFile& file, const std::string& name) {
-  const SafetensorsEntry* entry = file.find(name);
-  if (entry == nullptr) throw std::runtime_error("golden lacks " + name);
-  if (entry->dtype != SafetensorsDtype::i32) throw std::runtime_error("golden " + name + " is not i32");
-  std::vector<std::int32_t> values(entry->bytes.size() / sizeof(std::int32_t));
-  std::memcpy(values.data(), entry->bytes.data(), entry->bytes.size());
-  return values;
-}
-
-float largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  float worst = 0;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    const float difference = std::abs(a[i] - b[i]);
-    if (!(difference <= worst)) worst = difference;  // NaN counts
-  }
-  return worst;
-}
-
-std::vector<float> flat(const std::vector<std::vector<float>>& rows) {
-  std::vector<float> all;
-  for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
-  return all;
-}
 
 struct Fixture {
   const char* name;  ///< of the golden file
@@ -116,11 +83,12 @@ class Families : public testing::TestWithParam<std::tuple<Fixture, KernelChoice>
 TEST_P(Families, LogitsAndHiddenStatesEqualTheOracle) {
   const auto oracle = golden();
   SingleSequence ours = sequence();
-  const auto logits = flat(ours.append(ids(*oracle, "input_ids")));
-  EXPECT_LE(largest_difference(logits, floats(*oracle, "logits")), kTolerance);
+  const auto logits = flat(ours.append(golden_ids(*oracle, "input_ids")));
+  EXPECT_LE(largest_difference(logits, golden_floats(*oracle, "logits")), kTolerance);
 
-  EXPECT_LE(largest_difference(ours.taps.at("embed"), floats(*oracle, "hidden.embed.out")), kTolerance);
-  EXPECT_LE(largest_difference(ours.taps.at("final_norm"), floats(*oracle, "hidden.final_norm.out")), kTolerance);
+  EXPECT_LE(largest_difference(ours.taps.at("embed"), golden_floats(*oracle, "hidden.embed.out")), kTolerance);
+  EXPECT_LE(largest_difference(ours.taps.at("final_norm"), golden_floats(*oracle, "hidden.final_norm.out")),
+            kTolerance);
   for (std::size_t layer = 0; layer < ours.model->shape().layer_count; ++layer) {
     const std::string mine = "layer." + std::to_string(layer);
     const std::string theirs = "hidden.layer." + std::to_string(layer);
@@ -129,7 +97,7 @@ TEST_P(Families, LogitsAndHiddenStatesEqualTheOracle) {
     for (const auto& [tap, name] : taps) {
       // Of deep networks the oracle keeps some layers.
       if (layer > 1 && oracle->find(theirs + name) == nullptr) continue;
-      EXPECT_LE(largest_difference(ours.taps.at(mine + tap), floats(*oracle, theirs + name)), kTolerance)
+      EXPECT_LE(largest_difference(ours.taps.at(mine + tap), golden_floats(*oracle, theirs + name)), kTolerance)
           << mine << tap;
     }
   }
@@ -139,9 +107,9 @@ TEST_P(Families, GreedyContinuationIsIdentical) {
   const auto oracle = golden();
   if (oracle->find("greedy_prompt") == nullptr) GTEST_SKIP() << "the oracle wrote none";
   SingleSequence ours = sequence();
-  std::vector<std::int32_t> next = ids(*oracle, "greedy_prompt");
+  std::vector<std::int32_t> next = golden_ids(*oracle, "greedy_prompt");
   std::vector<std::int32_t> written;
-  const auto expected = ids(*oracle, "greedy_ids");
+  const auto expected = golden_ids(*oracle, "greedy_ids");
   while (written.size() < expected.size()) {
     const std::vector<float> last = ours.append(next).back();
     next.assign(1, static_cast<std::int32_t>(std::max_element(last.begin(), last.end()) - last.begin()));
@@ -151,7 +119,7 @@ TEST_P(Families, GreedyContinuationIsIdentical) {
 }
 
 TEST_P(Families, ChunksOfAnySizeGiveTheSameBits) {
-  const auto tokens = ids(*golden(), "input_ids");
+  const auto tokens = golden_ids(*golden(), "input_ids");
   SingleSequence whole = sequence();
   const auto expected = flat(whole.append(tokens));
   for (const std::size_t chunk : {1U, 7U, 16U}) {
@@ -190,17 +158,17 @@ TEST_P(QuantisedLlama, LogitsEqualTheOracleWithFloat32Activations) {
   const auto oracle = golden();
   for (const KernelChoice kernels : {KernelChoice::reference, KernelChoice::fast}) {
     SingleSequence sequence(gguf(), quant_f32, {.threads = 1, .kernels = kernels, .activations = Activations::f32});
-    const auto logits = flat(sequence.append(ids(*oracle, "input_ids")));
-    EXPECT_LE(largest_difference(logits, floats(*oracle, key())), kTolerance);
+    const auto logits = flat(sequence.append(golden_ids(*oracle, "input_ids")));
+    EXPECT_LE(largest_difference(logits, golden_floats(*oracle, key())), kTolerance);
   }
 }
 
 TEST_P(QuantisedLlama, RoundedActivationsCostLittle) {
   const auto oracle = golden();
-  const auto expected = floats(*oracle, key());
+  const auto expected = golden_floats(*oracle, key());
   for (const auto& [activations, bound] : {std::pair{Activations::int16, 1e-3F}, std::pair{Activations::int8, 0.2F}}) {
     SingleSequence sequence(gguf(), quant_f32, {.threads = 1, .activations = activations});
-    const auto logits = flat(sequence.append(ids(*oracle, "input_ids")));
+    const auto logits = flat(sequence.append(golden_ids(*oracle, "input_ids")));
     double squares = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) squares += std::pow(double{logits[i]} - expected[i], 2);
     EXPECT_LE(std::sqrt(squares / static_cast<double>(logits.size())), bound);

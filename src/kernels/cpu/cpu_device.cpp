@@ -355,6 +355,15 @@ void CpuDevice::add(const View& x, const View& y) {
   enqueue(AddWork{floats_of(x), floats_of(y)}, {writes(floats_of(x)), reads(floats_of(y))});
 }
 
+void CpuDevice::layer_norm(const View& in, const Weight& gain, const Weight* bias, float epsilon, const View& out) {
+  PLM_CHECK(same_shape(in, out));
+  const Floats from = floats_of(in), to = floats_of(out);
+  const float* numbers = bias != nullptr ? vector_of(*bias, in.columns) : nullptr;
+  enqueue(LayerNormWork{from, vector_of(gain, in.columns), numbers, epsilon, to}, {reads(from), writes(to)});
+}
+
+void CpuDevice::apply(const View& x, Curve curve) { enqueue(CurveWork{floats_of(x), curve}, {writes(floats_of(x))}); }
+
 void CpuDevice::all_reduce(const View&) {}  // one device: the sum is already complete
 
 void CpuDevice::statistics(const View& logits, std::span<RowStatistics> statistics) {
@@ -396,6 +405,8 @@ struct Runner {
   void operator()(const GateWork& work) const { kernels.gate_multiply(work, share(work)); }
   void operator()(const SoftCapWork& work) const { kernels.soft_cap(work, share(work)); }
   void operator()(const AddWork& work) const { kernels.add(work, share(work)); }
+  void operator()(const LayerNormWork& work) const { kernels.layer_norm(work, share(work)); }
+  void operator()(const CurveWork& work) const { kernels.apply(work, share(work)); }
   void operator()(const StatisticsWork& work) const { kernels.statistics(work, share(work)); }
   void operator()(const TopNWork& work) const { kernels.top_n(work, share(work)); }
   void operator()(const RouteWork& work) const { kernels.route(work, share(work)); }

@@ -44,6 +44,8 @@ class CpuDevice : public Device {
   void gate_multiply(const View& gate, const View& up, Activation activation, const View& out) override;
   void soft_cap(const View& x, float cap) override;
   void add(const View& x, const View& y) override;
+  void layer_norm(const View& in, const Weight& gain, const Weight* bias, float epsilon, const View& out) override;
+  void apply(const View& x, Curve curve) override;
   void all_reduce(const View& x) override;
 
   // cpu_experts.cpp
@@ -58,10 +60,10 @@ class CpuDevice : public Device {
   Result<void> wait() override;
 
  private:
-  using Work =
-      std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork, StoreKvWork,
-                   AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, StatisticsWork, TopNWork, RouteWork,
-                   ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
+  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
+                            StoreKvWork, AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, LayerNormWork,
+                            CurveWork, StatisticsWork, TopNWork, RouteWork, ExpertListWork, ExpertRowsWork,
+                            ExpertLinearWork, ExpertSumWork, AddGatedWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "kernels/cpu/curve_work.h"
 #include "kernels/cpu/expert_work.h"
 #include "kernels/cpu/work.h"
 #include "kernels/cpu_device.h"
@@ -26,6 +27,8 @@ struct KernelTable {
   void (*gate_multiply)(const GateWork& work, Share rows);
   void (*soft_cap)(const SoftCapWork& work, Share rows);
   void (*add)(const AddWork& work, Share rows);
+  void (*layer_norm)(const LayerNormWork& work, Share rows);
+  void (*apply)(const CurveWork& work, Share rows);
   void (*statistics)(const StatisticsWork& work, Share rows);
   void (*top_n)(const TopNWork& work, Share rows);
 
@@ -42,6 +45,7 @@ struct KernelTable {
 void set_simd_linear(KernelTable& table);
 void set_simd_integer_linear(KernelTable& table);
 void set_simd_layers(KernelTable& table);
+void set_simd_curves(KernelTable& table);
 void set_simd_attention(KernelTable& table);
 void set_simd_logits(KernelTable& table);
 void set_simd_experts(KernelTable& table);
@@ -66,6 +70,8 @@ void attention(const AttentionWork& work, Share row_heads);
 void gate_multiply(const GateWork& work, Share rows);
 void soft_cap(const SoftCapWork& work, Share rows);
 void add(const AddWork& work, Share rows);
+void layer_norm(const LayerNormWork& work, Share rows);
+void apply(const CurveWork& work, Share rows);
 void statistics(const StatisticsWork& work, Share rows);
 void top_n(const TopNWork& work, Share rows);
 

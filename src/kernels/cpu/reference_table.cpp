@@ -18,6 +18,8 @@ KernelTable reference_kernels() {
       .gate_multiply = reference::gate_multiply,
       .soft_cap = reference::soft_cap,
       .add = reference::add,
+      .layer_norm = reference::layer_norm,
+      .apply = reference::apply,
       .statistics = reference::statistics,
       .top_n = reference::top_n,
       .route = reference::route,

@@ -78,6 +78,7 @@ KernelTable simd_kernels(SimdTarget target) {
   set_simd_linear(table);
   set_simd_integer_linear(table);
   set_simd_layers(table);
+  set_simd_curves(table);
   set_simd_attention(table);
   set_simd_logits(table);
   set_simd_experts(table);

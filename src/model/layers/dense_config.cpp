@@ -6,7 +6,6 @@
 #include "base/portable_math.h"
 
 namespace plm {
-namespace {
 
 Result<void> read_attention(const ModelFile& file, DenseConfig& config) {
   AttentionSize& attention = config.attention;
@@ -35,6 +34,8 @@ Result<void> read_attention(const ModelFile& file, DenseConfig& config) {
   return {};
 }
 
+namespace {
+
 // The embedding says how many tokens there are; vocab_size, when stated, must agree.
 Result<std::size_t> read_vocab_size(const ModelFile& file) {
   const TensorEntry* table = file.gguf().find_tensor("token_embd.weight");
@@ -55,9 +56,9 @@ Result<void> check_reading(const ModelFile& file, Reading reading) {
                    : file.key_error(kKey, "false", "true; this network writes one token after another");
 }
 
-// What does not depend on the kind of attention.
-Result<DenseConfig> read_common(const ModelFile& file, Reading reading) {
-  DenseConfig config;
+}  // namespace
+
+Result<void> read_shape(const ModelFile& file, DenseConfig& config) {
   ModelShape& shape = config.shape;
   shape.architecture = file.architecture();
   PLM_TRY_ASSIGN(shape.layer_count, file.integer("block_count", {1, kMostLayers}));
@@ -68,12 +69,21 @@ Result<DenseConfig> read_common(const ModelFile& file, Reading reading) {
   PLM_TRY_ASSIGN(shape.hidden_size, file.integer("embedding_length", {1, kMostSize}));
   PLM_TRY_ASSIGN(config.ffn_size, file.integer("feed_forward_length", {1, kMostSize}));
   PLM_TRY_ASSIGN(shape.trained_context, file.integer("context_length", {1, kMostContext}));
+  PLM_TRY_ASSIGN(shape.vocab_size, read_vocab_size(file));
+  shape.parameter_count = file.parameter_count();
+  return {};
+}
+
+namespace {
+
+// What does not depend on the kind of attention.
+Result<DenseConfig> read_common(const ModelFile& file, Reading reading) {
+  DenseConfig config;
+  PLM_TRY(read_shape(file, config));
   PLM_TRY_ASSIGN(const double epsilon, file.positive_real("attention.layer_norm_rms_epsilon", 1.0));
   config.norm_epsilon = static_cast<float>(epsilon);
   PLM_TRY(check_reading(file, reading));
-  PLM_TRY_ASSIGN(shape.vocab_size, read_vocab_size(file));
-  shape.parameter_count = file.parameter_count();
-  config.layers.resize(shape.layer_count);
+  config.layers.resize(config.shape.layer_count);
   return config;
 }
 

@@ -67,6 +67,10 @@ struct DenseConfig {
 /// Gives all layers but the first leading_dense_block_count experts as read_experts reads them.
 [[nodiscard]] Result<void> add_experts(const ModelFile& file, const ExpertsConfig& standard, DenseConfig& config);
 
+// Parts of that, for networks that share no more. Sizes and vocabulary; heads and the scale of scores.
+[[nodiscard]] Result<void> read_shape(const ModelFile& file, DenseConfig& config);
+[[nodiscard]] Result<void> read_attention(const ModelFile& file, DenseConfig& config);
+
 /// attention.sliding_window, or `otherwise`. 0: none.
 [[nodiscard]] Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise = 0);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/sequence_head.h"
+
 namespace plm {
 
 DenseModel::DenseModel(DenseConfig config, Device& device)
@@ -32,6 +34,7 @@ Result<void> DenseModel::load_weights(WeightReader& reader) {
   for (std::size_t index = 0; index < shape.layer_count; ++index) PLM_TRY(load_layer(reader, index));
   PLM_TRY_ASSIGN(final_norm_, RmsNorm::load(reader, "output_norm", shape.hidden_size, config_.norm_epsilon));
   const bool tied = !reader.has("output.weight");
+  if (tied && reader.has(kScoreTensor)) return {};  // its scores come from another head
   PLM_TRY_ASSIGN(head_, reader.matrix(tied ? "token_embd.weight" : "output.weight", WeightRole::head, table));
   return {};
 }
@@ -172,6 +175,7 @@ Result<void> DenseModel::enqueue(const PassRows& rows, const StateLayout& layout
   }
   final_norm_(device_, at.x, at.normed);
   if (probe) probe("final_norm", at.normed);
+  if (head_ == nullptr) return OutputHead::enqueue_hidden(device_, at.normed, rows);
   return output_head_.enqueue(device_, workspace_, *head_, at.normed, rows);
 }
 

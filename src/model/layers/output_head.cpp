@@ -71,6 +71,18 @@ void OutputHead::leave_out(Device& device, std::span<const std::size_t> asking, 
   }
 }
 
+Result<void> OutputHead::enqueue_hidden(Device& device, const View& hidden, const PassRows& rows) {
+  PLM_CHECK(rows.results.size() == rows.yields.size());
+  for (std::size_t i = 0; i < rows.yields.size(); ++i) {
+    const Yield& yield = rows.yields[i];
+    if (needs_logits(yield.kind)) {
+      return fail(ErrorKind::usage, "row {}: logits are asked for, but this network has no head", yield.row);
+    }
+    if (yield.kind == YieldKind::hidden) enqueue_values(device, hidden.row_range(yield.row, 1), rows.results[i]);
+  }
+  return {};
+}
+
 void OutputHead::enqueue_readings(Device& device, std::span<const std::size_t> asking, const View& logits,
                                   const PassRows& rows) {
   for (std::size_t begin = 0; begin < asking.size();) {

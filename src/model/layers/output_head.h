@@ -19,6 +19,8 @@ class OutputHead {
   /// Enqueues head and readings. `hidden`: [rows, hidden_size] after the last norm. `head`: [vocab_size, hidden_size].
   Result<void> enqueue(Device& device, Workspace& workspace, const Weight& head, const View& hidden,
                        const PassRows& rows);
+  /// For networks without a head: hidden states only. Error (usage): a yield wants logits.
+  static Result<void> enqueue_hidden(Device& device, const View& hidden, const PassRows& rows);
 
  private:
   static constexpr std::size_t kGroupRows = 32;

@@ -15,6 +15,7 @@ void WindowedTable::take(const PassRows& rows) {
     const std::uint32_t newest = sight.own_count > 0 ? rows.positions[r] : sight.slot;
     const std::uint32_t oldest = newest >= window_ ? newest - window_ + 1 : 0;
     sight.begin = std::min(std::max(sight.begin, oldest), std::max(sight.begin, sight.end));
+    if (ahead_ < kAllAhead - newest) sight.end = std::min(sight.end, std::max(sight.begin, newest + ahead_ + 1));
     if (sight.own_count > 0) cut_bits(rows, r);
   }
 }
@@ -26,7 +27,8 @@ void WindowedTable::cut_bits(const PassRows& rows, std::size_t row) {
   PLM_CHECK(first + sight.own_count <= sights_.size());
   for (std::uint32_t i = 0; i < sight.own_count; ++i) {
     PLM_CHECK(sights_[first + i].sequence == sight.sequence && sights_[first + i].slot == sight.own_begin + i);
-    const bool is_within = std::uint64_t{rows.positions[first + i]} + window_ > rows.positions[row];
+    const std::uint64_t there = rows.positions[first + i], here = rows.positions[row];
+    const bool is_within = there + window_ > here && (ahead_ == kAllAhead || there <= here + ahead_);
     if (!is_within) bits_[sight.own_bits_word + i / 64] &= ~(std::uint64_t{1} << (i % 64));
   }
 }

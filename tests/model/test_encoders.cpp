@@ -1,0 +1,93 @@
+// Encoders against an independent float32 oracle: the hidden state of every layer, from the GGUF file and from the
+// checkpoint's folder. A row a fixture. Covers src/model/layers/encoder_model.cpp, encoder_config.cpp and the encoders
+// of src/model/arch/.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/checkpoint.h"
+#include "oracle_numbers.h"
+#include "single_sequence.h"
+
+namespace plm {
+namespace {
+
+constexpr float kTolerance = 1e-4F;  // the oracle's own suggestion for float32 engines
+
+struct Fixture {
+  const char* name;  ///< of the golden file and of the folder
+  const char* gguf;
+};
+
+class Encoders : public testing::TestWithParam<std::tuple<Fixture, KernelChoice>> {
+ protected:
+  static const Fixture& fixture() { return std::get<0>(GetParam()); }
+  static std::string golden_folder() { return PLM_GOLDEN; }
+  static std::shared_ptr<const SafetensorsFile> golden() {
+    return SafetensorsFile::open(golden_folder() + "/oracle/" + fixture().name + ".golden.safetensors").value();
+  }
+  static std::string gguf() { return golden_folder() + "/oracle/" + fixture().gguf; }
+  static CpuDeviceOptions device() { return {.threads = 1, .kernels = std::get<1>(GetParam())}; }
+};
+
+TEST_P(Encoders, HiddenStatesEqualTheOracle) {
+  const auto oracle = golden();
+  SingleSequence ours(open_checkpoint(gguf()).value(), device());
+  const auto hidden = flat(ours.encode(golden_ids(*oracle, "input_ids")));
+  EXPECT_LE(largest_difference(hidden, golden_floats(*oracle, "last_hidden_state")), kTolerance);
+  for (std::size_t layer = 0; layer < ours.model->shape().layer_count; ++layer) {
+    const std::string mine = "layer." + std::to_string(layer);
+    EXPECT_LE(largest_difference(ours.taps.at(mine), golden_floats(*oracle, "hidden." + mine + ".out")), kTolerance)
+        << mine;
+  }
+  if (oracle->find("hidden.embed.out") != nullptr) {
+    EXPECT_LE(largest_difference(ours.taps.at("embed"), golden_floats(*oracle, "hidden.embed.out")), kTolerance);
+  }
+}
+
+TEST_P(Encoders, TheFolderGivesTheBitsOfTheFile) {
+  const auto tokens = golden_ids(*golden(), "input_ids");
+  SingleSequence file(open_checkpoint(gguf()).value(), device());
+  SingleSequence folder(open_checkpoint(golden_folder() + "/huggingface/" + fixture().name).value(), device());
+  const auto expected = flat(file.encode(tokens)), found = flat(folder.encode(tokens));
+  ASSERT_EQ(found.size(), expected.size());
+  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, Encoders,
+                         testing::Combine(testing::Values(Fixture{"bert", "bert-f32.gguf"},
+                                                          Fixture{"xlmr_reranker", "xlmr_reranker-bf16.gguf"},
+                                                          Fixture{"modernbert", "modernbert-bf16.gguf"}),
+                                          testing::Values(KernelChoice::reference, KernelChoice::fast)),
+                         [](const auto& instance) {
+                           return std::string(std::get<0>(instance.param).name) +
+                                  (std::get<1>(instance.param) == KernelChoice::fast ? "_fast" : "_reference");
+                         });
+
+TEST(EncoderModel, TokenTypesTellThePartsOfAPair) {
+  const std::string path = std::string(PLM_GOLDEN) + "/oracle/bert";
+  const auto oracle = SafetensorsFile::open(path + ".golden.safetensors").value();
+  SingleSequence ours(open_checkpoint(path + "-f32.gguf").value(), {.threads = 1});
+  const auto tokens = golden_ids(*oracle, "input_ids");
+  auto types = golden_ids(*oracle, "token_type_ids");
+  const auto hidden = flat(ours.encode(tokens, types));
+  EXPECT_LE(largest_difference(hidden, golden_floats(*oracle, "last_hidden_state_types")), kTolerance);
+  types[3] = 2;
+  EXPECT_THROW(ours.encode(tokens, types), std::runtime_error);
+}
+
+TEST(EncoderModel, KeepsNoStateOfOneLayerForAnother) {
+  SingleSequence ours(open_checkpoint(std::string(PLM_GOLDEN) + "/oracle/modernbert-bf16.gguf").value(),
+                      {.threads = 1});
+  ASSERT_EQ(ours.layout.layers.size(), 4U);
+  EXPECT_EQ(ours.layout.page_bytes, ours.layout.layers.front().bytes());
+}
+
+TEST(EncoderModel, RefusesPositionsThatWereNotLearned) {
+  SingleSequence ours(open_checkpoint(std::string(PLM_GOLDEN) + "/oracle/bert-f32.gguf").value(), {.threads = 1});
+  EXPECT_EQ(ours.encode(std::vector<std::int32_t>(128, 5)).size(), 128U);
+  EXPECT_THROW(ours.encode(std::vector<std::int32_t>(129, 5)), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace plm
