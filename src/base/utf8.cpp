@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace plm {
 namespace {
@@ -47,11 +48,27 @@ Prefix longest_prefix(std::string_view text) {
   return {agreeing, lead.length};
 }
 
+// Length of the character at `at`, of which `left` > 0 bytes are there; 0 for none.
+std::size_t character_length(const char* at, std::size_t left) {
+  const auto byte = [at](std::size_t i) { return static_cast<std::uint32_t>(static_cast<std::uint8_t>(at[i])); };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xE0) return lead >= 0xC2 && left >= 2 && continues(1) ? 2 : 0;
+  if (lead < 0xF0) {
+    if (left < 3 || !continues(1) || !continues(2)) return 0;
+    const std::uint32_t upper = (lead & 0x0FU) << 6 | (byte(1) & 0x3FU);  // without the last six bits
+    return upper >= 0x800U >> 6 && (upper < 0xD800U >> 6 || upper >= 0xE000U >> 6) ? 3 : 0;
+  }
+  if (lead > 0xF4 || left < 4 || !continues(1) || !continues(2) || !continues(3)) return 0;
+  const std::uint32_t upper = (lead & 0x07U) << 6 | (byte(1) & 0x3FU);  // without the last twelve bits
+  return upper >= 0x10000U >> 12 && upper <= 0x10FFFFU >> 12 ? 4 : 0;
+}
+
 }  // namespace
 
 std::size_t utf8_character_length(std::string_view text) {
-  const Prefix prefix = longest_prefix(text);
-  return prefix.agreeing == prefix.length ? prefix.length : 0;
+  return text.empty() ? 0 : character_length(text.data(), text.size());
 }
 
 bool utf8_is_incomplete(std::string_view text) {
@@ -59,14 +76,25 @@ bool utf8_is_incomplete(std::string_view text) {
   return prefix.agreeing > 0 && prefix.agreeing < prefix.length && prefix.agreeing == text.size();
 }
 
-bool utf8_is_valid(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_character_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+std::size_t utf8_valid_prefix(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::uint64_t word = 0;
+    if (text.size() - at >= sizeof word) {
+      std::memcpy(&word, text.data() + at, sizeof word);
+      if ((word & 0x8080808080808080U) == 0) {  // eight ASCII characters
+        at += sizeof word;
+        continue;
+      }
+    }
+    const std::size_t length = character_length(text.data() + at, text.size() - at);
+    if (length == 0) break;
+    at += length;
   }
-  return true;
+  return at;
 }
+
+bool utf8_is_valid(std::string_view text) { return utf8_valid_prefix(text) == text.size(); }
 
 std::string utf8_sanitized(std::string_view text) {
   std::string clean;

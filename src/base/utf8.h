@@ -15,6 +15,9 @@ namespace plm {
 /// Whether `text` could become a well-formed character when more bytes follow.
 [[nodiscard]] bool utf8_is_incomplete(std::string_view text);
 
+/// How many bytes at the start of `text` are well-formed characters.
+[[nodiscard]] std::size_t utf8_valid_prefix(std::string_view text);
+
 [[nodiscard]] bool utf8_is_valid(std::string_view text);
 
 /// `text` with every byte that is no part of a character replaced by U+FFFD (one per maximal ill-formed part, as

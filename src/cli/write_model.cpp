@@ -9,6 +9,7 @@
 #include "model/gguf_export.h"
 #include "model/storage_mixture.h"
 #include "text/huggingface_vocabulary.h"
+#include "text/sentencepiece_model.h"
 
 namespace plm {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::string_view kFolderPrefixes[] = {"tokenizer.huggingface.", "token
 
 Result<GgufWriter> keys_to_write(const GgufFile& file, std::vector<std::string>& warnings) {
   GgufWriter keys;
-  const bool has_texts = has_huggingface_tokenizer(file);
+  const bool has_texts = has_huggingface_tokenizer(file) || has_sentencepiece_tokenizer(file);
   for (const MetaEntry& entry : file.metadata()) {
     if (entry.key.starts_with(kSplitPrefix)) continue;
     if (has_texts && std::ranges::any_of(kFolderPrefixes, [&](auto text) { return entry.key.starts_with(text); })) {
@@ -28,7 +29,8 @@ Result<GgufWriter> keys_to_write(const GgufFile& file, std::vector<std::string>&
     }
     keys.add(entry.key, entry.value);
   }
-  if (has_texts) PLM_TRY(add_ggml_vocabulary(file, keys, warnings));
+  if (has_huggingface_tokenizer(file)) PLM_TRY(add_ggml_vocabulary(file, keys, warnings));
+  if (has_sentencepiece_tokenizer(file)) PLM_TRY(add_sentencepiece_vocabulary(file, keys));
   return keys;
 }
 

@@ -48,6 +48,18 @@ class ByteCursor {
     return std::string_view(reinterpret_cast<const char*>(raw.data()), raw.size());
   }
 
+  /// The bytes of `count` such strings in a row.
+  Result<std::span<const std::byte>> strings(std::uint64_t count, std::string_view what) {
+    const std::uint64_t begin = position_;
+    for (; count > 0; --count) {
+      std::uint64_t length = 0;
+      if (remaining() >= sizeof length) std::memcpy(&length, bytes_.data() + position_, sizeof length);
+      if (remaining() < sizeof length || length > remaining() - sizeof length) PLM_TRY(string(what));  // the error
+      position_ += sizeof length + length;
+    }
+    return bytes_.subspan(begin, position_ - begin);
+  }
+
  private:
   std::span<const std::byte> bytes_;
   std::uint64_t position_ = 0;  // at most bytes_.size()

@@ -170,7 +170,7 @@ Result<MetaValue> HeaderParser::read_array() {
   PLM_TRY(check_count("array length", count, least_bytes));
   const std::uint64_t begin = cursor_.position();
   if (type == GgufType::string) {
-    for (std::uint64_t i = 0; i < count; ++i) PLM_TRY(cursor_.string("string in the array"));
+    PLM_TRY(cursor_.strings(count, "string in the array"));
   } else {
     PLM_TRY(cursor_.take(count * least_bytes, "array"));
   }

@@ -25,14 +25,32 @@ Character next_character(std::string_view text, std::size_t at) {
 bool is_word(const Character& character) { return character.bytes > 0 && is_word_character(character.code); }
 bool is_space(const Character& character) { return character.bytes > 0 && is_white_space(character.code); }
 
-// Whether the token's text becomes the token when special tokens are parsed.
+// Files made by llama.cpp's converter give some end markers the type of ordinary text or of user-defined tokens, and
+// llama.cpp takes them for special all the same.
+constexpr std::string_view kEndMarker = "</s>";
+
+// Control and user-defined tokens and such markers, ascending.
+std::vector<TokenId> candidates(const Vocabulary& vocabulary) {
+  const auto ending = vocabulary.end_of_generation();
+  std::vector<TokenId> ids(ending.begin(), ending.end());
+  const auto marker = vocabulary.find(kEndMarker);
+  if (marker && vocabulary.kind().kind == TokenizerKind::byte_bpe) ids.push_back(*marker);
+  const auto types = vocabulary.types();
+  for (std::size_t id = 0; id < types.size(); ++id) {
+    if (types[id] == TokenType::control || types[id] == TokenType::unknown || types[id] == TokenType::user_defined) {
+      ids.push_back(static_cast<TokenId>(id));
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+// Whether the text of a candidate becomes the token only when special tokens are parsed.
 bool is_special(const Vocabulary& vocabulary, TokenId id) {
   const TokenType type = vocabulary.type(id);
-  if (type == TokenType::control || type == TokenType::unknown) return true;
-  // Files made by llama.cpp's converter give some end markers the type of ordinary text or of user-defined tokens, and
-  // llama.cpp takes them for special all the same.
-  const bool may_be_marker = type == TokenType::user_defined || vocabulary.kind().kind == TokenizerKind::byte_bpe;
-  return vocabulary.ends_generation(id) || (may_be_marker && vocabulary.text(id) == "</s>");
+  return type == TokenType::control || type == TokenType::unknown || vocabulary.ends_generation(id) ||
+         vocabulary.text(id) == kEndMarker;
 }
 
 std::string with_space_marks(std::string_view text) {
@@ -59,7 +77,10 @@ std::string lower_case_name(const Vocabulary& vocabulary, std::string_view key) 
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   // Of equal texts the one with the lowest id is found.
-  std::stable_sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  const auto by_id = [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; };
+  if (!std::is_sorted(tokens_.begin(), tokens_.end(), by_id)) {
+    std::stable_sort(tokens_.begin(), tokens_.end(), by_id);
+  }
   std::vector<SpecialMatcher::Entry> always, all;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const SpecialMatcher::Entry entry{tokens_[i].text, static_cast<TokenId>(i)};
@@ -72,6 +93,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
 
 std::optional<SpecialMatcher::Match> AddedTokens::find(std::string_view text, std::size_t from,
                                                        bool parse_special) const {
+  if (tokens_.empty()) return std::nullopt;
   const SpecialMatcher& matcher = parse_special ? all_ : always_;
   std::size_t search_from = from;
   while (auto match = matcher.find(text, search_from)) {
@@ -107,9 +129,8 @@ std::vector<AddedToken> added_tokens_of(const Vocabulary& vocabulary) {
                            pre.starts_with("jina-v2-") || pre == "roberta-bpe";
 
   std::vector<AddedToken> tokens;
-  for (TokenId id = 0; vocabulary.contains(id); ++id) {
+  for (const TokenId id : candidates(vocabulary)) {
     const bool special = is_special(vocabulary, id);
-    if (!special && vocabulary.type(id) != TokenType::user_defined) continue;
     AddedToken token{.text = std::string(vocabulary.text(id)), .id = id, .is_control = special};
     const bool keeps_space =
         std::find(kPhi3KeepsSpace.begin(), kPhi3KeepsSpace.end(), token.text) != kPhi3KeepsSpace.end();

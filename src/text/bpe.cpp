@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "text/merge_list.h"
 #include "text/token_spelling.h"
 
 namespace plm {
@@ -17,6 +16,8 @@ std::uint32_t rank_of_score(float score) {
   const auto bits = std::bit_cast<std::uint32_t>(score + 0.0F);  // no negative zero
   return (bits >> 31) != 0 ? bits : 0x7FFFFFFFU - bits;
 }
+
+constexpr auto kMarkLead = static_cast<unsigned char>(kSpaceMark[0]);
 
 }  // namespace
 
@@ -30,8 +31,7 @@ class Bpe::Encoder final : public PieceEncoder {
       const TokenId whole = find_whole(piece);
       if (whole != kNoToken) return ids.push_back(whole);
     }
-    piece_ = piece;
-    start();
+    start(piece);
     if (symbols_.size() <= kFewSymbols) {
       merge_few();
     } else {
@@ -46,72 +46,102 @@ class Bpe::Encoder final : public PieceEncoder {
   // A symbol of the piece: a chain of those not yet merged away, each with what merging it with the next one gives.
   struct Symbol {
     TokenId id;
-    std::uint32_t begin;          // byte of the piece
+    std::uint32_t begin;          // byte of text_
     std::int32_t previous, next;  // -1: none
     Merge merge;                  // with the next; of a symbol merged away: none
   };
+  // What two neighbours became when they were looked up last.
+  struct Recent {
+    TokenId left = kNoToken, right = kNoToken;
+    Merge merge;
+  };
 
   TokenId find_whole(std::string_view piece) {
-    if (bpe_.rules_.starts_as_characters) return bpe_.find_text(piece);
+    const Vocabulary& vocabulary = bpe_.vocabulary_;
+    if (bpe_.rules_.starts_as_characters) {
+      const auto id = vocabulary.find(piece);  // may be a byte's token, as for Hugging Face
+      return id && (bpe_.is_text(*id) || vocabulary.type(*id) == TokenType::byte) ? *id : kNoToken;
+    }
     spelled_.clear();
     append_in_byte_alphabet(piece, spelled_);
-    const TokenId id = bpe_.find_text(spelled_);
-    return id != kNoToken && bpe_.vocabulary_.type(id) == TokenType::normal ? id : kNoToken;
+    const auto id = vocabulary.find(spelled_);
+    return id && vocabulary.type(*id) == TokenType::normal ? *id : kNoToken;
   }
 
   [[nodiscard]] Symbol& symbol(std::int32_t at) { return symbols_[static_cast<std::size_t>(at)]; }
 
-  void start() {
+  void start(std::string_view piece) {
     symbols_.clear();
-    for (std::size_t at = 0; at < piece_.size();) {
-      std::size_t bytes = 1;
-      TokenId id;
-      if (bpe_.rules_.starts_as_characters) {
-        const auto lead = static_cast<unsigned char>(piece_[at]);
-        if (lead >= 0x80) bytes = std::max<std::size_t>(utf8_character_length(piece_.substr(at)), 1);
-        id = lead < 0x80 ? bpe_.ascii_tokens_[lead] : bpe_.find_text(piece_.substr(at, bytes));
-      } else {
-        id = bpe_.byte_tokens_[static_cast<unsigned char>(piece_[at])];
-      }
-      if (id == kNoToken && bpe_.drops(piece_.substr(at, bytes))) {  // what stands on its sides may merge
-        at += bytes;
-        continue;
-      }
-      const auto index = static_cast<std::int32_t>(symbols_.size());
-      symbols_.push_back({id, static_cast<std::uint32_t>(at), index - 1, index + 1, {}});
-      at += bytes;
+    spelled_.clear();
+    if (!bpe_.rules_.starts_as_characters) {
+      start_as_bytes(piece);
+    } else {
+      start_as_characters(piece);
     }
     if (symbols_.empty()) return;
     symbols_.back().next = -1;
     for (Symbol& symbol : symbols_) look_up_merge(symbol);
   }
 
+  void start_as_bytes(std::string_view piece) {
+    for (const char byte : piece) {
+      const TokenId id = bpe_.byte_tokens_[static_cast<unsigned char>(byte)];
+      if (id == kNoToken && bpe_.drops({&byte, 1})) continue;  // what stands on its sides may merge
+      add_symbol(id, spelled_.size());
+      append_in_byte_alphabet({&byte, 1}, spelled_);
+    }
+    text_ = spelled_;
+  }
+
+  void start_as_characters(std::string_view piece) {
+    const bool may_drop = bpe_.may_drop();
+    text_ = piece;
+    for (std::size_t at = 0, bytes = 1; at < piece.size(); at += bytes) {
+      const auto lead = static_cast<unsigned char>(piece[at]);
+      bytes = lead < 0x80 ? 1 : std::max<std::size_t>(utf8_character_length(piece.substr(at)), 1);
+      const std::string_view character = piece.substr(at, bytes);
+      const TokenId id = lead < 0x80 ? bpe_.ascii_tokens_[lead] : bpe_.find_text(character);
+      if (!may_drop) {
+        add_symbol(id, at);
+      } else if (id != kNoToken || !bpe_.drops(character)) {
+        add_symbol(id, spelled_.size());
+        spelled_.append(character);
+      }
+    }
+    if (may_drop) text_ = spelled_;
+  }
+
+  void add_symbol(TokenId id, std::size_t begin) {
+    const auto index = static_cast<std::int32_t>(symbols_.size());
+    symbols_.push_back({id, static_cast<std::uint32_t>(begin), index - 1, index + 1, {}});
+  }
+
   // Where the symbol ends.
   [[nodiscard]] std::size_t end_of(const Symbol& left) {
-    return left.next < 0 ? piece_.size() : symbol(left.next).begin;
+    return left.next < 0 ? text_.size() : symbol(left.next).begin;
   }
 
   void look_up_merge(Symbol& left) {
     left.merge = {};
     if (left.next < 0) return;
     const Symbol& right = symbol(left.next);
-    const bool by_score = bpe_.rules_.ranks_by_score;
     if (left.id == kNoToken || right.id == kNoToken) {
-      if (by_score) left.merge = merge_by_score(left, right);
+      if (bpe_.rules_.ranks_by_score) left.merge = merge_of(left, right);
       return;
     }
     // The tables of a large vocabulary do not fit the processor's caches, the pairs of a text do.
     const auto pair = std::uint64_t{static_cast<std::uint32_t>(left.id)} << 32 | static_cast<std::uint32_t>(right.id);
-    MergeEntry& recent = recent_[(pair * 0x9E3779B97F4A7C15U) >> 40 & (recent_.size() - 1)];
-    if (recent.left != left.id || recent.right != right.id) {
-      recent = {left.id, right.id, by_score ? merge_by_score(left, right) : bpe_.merges_.find(left.id, right.id)};
-    }
+    Recent& recent = recent_[(pair * 0x9E3779B97F4A7C15U) >> 40 & (recent_.size() - 1)];
+    if (recent.left != left.id || recent.right != right.id) recent = {left.id, right.id, merge_of(left, right)};
     left.merge = recent.merge;
   }
 
-  Merge merge_by_score(const Symbol& left, const Symbol& right) {
-    const TokenId product = bpe_.find_text(piece_.substr(left.begin, end_of(right) - left.begin));
-    return product == kNoToken ? Merge() : Merge{rank_of_score(bpe_.vocabulary_.score(product)), product};
+  Merge merge_of(const Symbol& left, const Symbol& right) {
+    const std::string_view text = text_.substr(left.begin, end_of(right) - left.begin);
+    const TokenId product = bpe_.vocabulary_.find(text).value_or(kNoToken);
+    if (product == kNoToken) return {};
+    if (!bpe_.rules_.ranks_by_score) return {bpe_.merges_.rank(product, right.begin - left.begin), product};
+    return bpe_.is_text(product) ? Merge{rank_of_score(bpe_.vocabulary_.score(product)), product} : Merge();
   }
 
   // Looks for the best merge in the whole chain each time: faster than a heap while the chain is short.
@@ -172,7 +202,7 @@ class Bpe::Encoder final : public PieceEncoder {
         last_is_unknown = false;
         continue;
       }
-      const std::string_view text = piece_.substr(left.begin, end_of(left) - left.begin);
+      const std::string_view text = text_.substr(left.begin, end_of(left) - left.begin);
       if (bpe_.rules_.byte_fallback && append_bytes(text, ids)) {
         last_is_unknown = false;
       } else if (bpe_.rules_.unknown) {
@@ -190,14 +220,14 @@ class Bpe::Encoder final : public PieceEncoder {
   }
 
   const Bpe& bpe_;
-  std::vector<MergeEntry> recent_;  // a power of two, by the pair's hash: what was looked up last
-  std::string_view piece_;
+  std::vector<Recent> recent_;  // a power of two, by the pair's hash
+  std::string_view text_;       // the piece as the texts of tokens spell it, without what is dropped
+  std::string spelled_;         // holds it where it is not the piece itself
   std::vector<Symbol> symbols_;
   std::vector<std::uint64_t> queue_;  // rank << 32 | symbol, a heap with the least on top: best rank, then leftmost
-  std::string spelled_;
 };
 
-Bpe::Bpe(const Vocabulary& vocabulary, const BpeRules& rules, MergeTable merges)
+Bpe::Bpe(const Vocabulary& vocabulary, const BpeRules& rules, MergeList merges)
     : vocabulary_(vocabulary), rules_(rules), merges_(std::move(merges)) {
   find_byte_tokens();
   if (!rules_.starts_as_characters) return;
@@ -205,14 +235,13 @@ Bpe::Bpe(const Vocabulary& vocabulary, const BpeRules& rules, MergeTable merges)
     const char character = static_cast<char>(i);
     ascii_tokens_[i] = find_text({&character, 1});
   }
-  find_joints();
 }
 
 Result<std::unique_ptr<Bpe>> Bpe::load(const Vocabulary& vocabulary, const BpeRules& rules,
                                        std::vector<std::string>& warnings) {
-  MergeTable merges;
+  MergeList merges;
   if (!rules.ranks_by_score) {
-    PLM_TRY_ASSIGN(merges, load_merges(vocabulary, warnings));
+    PLM_TRY_ASSIGN(merges, MergeList::load(vocabulary, warnings));
   }
   return std::unique_ptr<Bpe>(new Bpe(vocabulary, rules, std::move(merges)));
 }
@@ -232,15 +261,19 @@ void Bpe::find_byte_tokens() {
   }
 }
 
-void Bpe::find_joints() {
-  // A mark that is unknown would join the unknown characters on both sides of a cut, and where characters are dropped
-  // those on their sides may merge.
-  if (rules_.fuses_unknown && find_text(kSpaceMark) == kNoToken) joints_.set();
-  if (!rules_.ranks_by_score && !rules_.byte_fallback && !rules_.unknown) joints_.set();
-  for (TokenId id = 0; vocabulary_.contains(id); ++id) {
-    const std::string_view text = vocabulary_.text(id);
-    for (std::size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos; at = text.find(kSpaceMark, at + 1)) {
-      joints_.set(static_cast<unsigned char>(text[at - 1]));
+void Bpe::find_cuts() const {
+  cuts_.neighbours.assign(std::size_t{1} << 16, 0);
+  // Unknown characters on both sides of a cut would be one, and where characters are dropped those on their sides may
+  // merge.
+  const bool spells_all = rules_.byte_fallback && std::ranges::count(byte_tokens_, kNoToken) == 0;
+  const bool drops = may_drop() && !spells_all, fuses = rules_.fuses_unknown && !spells_all;
+  if (drops || (fuses && find_text(kSpaceMark) == kNoToken)) cuts_.before_mark.set();
+  if (drops || fuses) cuts_.neighbours.assign(cuts_.neighbours.size(), 1);
+  for (const std::string_view text : vocabulary_.texts()) {
+    for (std::size_t at = 1; at < text.size(); ++at) {
+      const auto before = static_cast<unsigned char>(text[at - 1]), first = static_cast<unsigned char>(text[at]);
+      cuts_.neighbours[std::size_t{before} << 8 | first] = 1;
+      if (first == kMarkLead && text.substr(at).starts_with(kSpaceMark)) cuts_.before_mark.set(before);
     }
   }
 }
@@ -263,18 +296,22 @@ bool Bpe::spells_bytes(std::string_view text) const {
 
 // Whether nothing stands for a character that is no token.
 bool Bpe::drops(std::string_view character) const {
-  return !rules_.ranks_by_score && !rules_.unknown && !(rules_.byte_fallback && spells_bytes(character));
+  return may_drop() && !(rules_.byte_fallback && spells_bytes(character));
 }
 
 std::size_t Bpe::first_part(std::string_view text) const {
-  if (!rules_.starts_as_characters || rules_.whole_pieces) return text.size();
-  for (std::size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos; at = text.find(kSpaceMark, at + 1)) {
-    if (!joints_.test(static_cast<unsigned char>(text[at - 1]))) return at;
+  if (!cuts_pieces()) return text.size();
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    const auto before = static_cast<unsigned char>(text[at - 1]), first = static_cast<unsigned char>(text[at]);
+    if ((first & 0xC0U) == 0x80U) continue;  // within a character
+    if (cuts_.neighbours[std::size_t{before} << 8 | first] == 0) return at;
+    if (first == kMarkLead && !cuts_.before_mark.test(before) && text.substr(at).starts_with(kSpaceMark)) return at;
   }
   return text.size();
 }
 
 std::unique_ptr<PieceEncoder> Bpe::encoder(std::size_t text_bytes) const {
+  if (cuts_pieces()) std::call_once(cuts_found_, [this] { find_cuts(); });
   return std::make_unique<Encoder>(*this, text_bytes);
 }
 

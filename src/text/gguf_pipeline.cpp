@@ -33,12 +33,33 @@ Result<TextPipeline::Parts> byte_bpe_parts(const Vocabulary& vocabulary, std::ve
   return parts;
 }
 
-// SentencePiece BPE, by the scores of the tokens or by a list of merges. It works on any bytes.
+// The character map of a SentencePiece model, where the file has one.
+Result<void> add_charsmap_step(const GgufFile& file, TextPipeline::Parts& parts) {
+  if (file.find(kCharsmapKey) == nullptr) return {};
+  PLM_TRY_ASSIGN(const auto values, file.integer_array(kCharsmapKey));
+  std::string bytes;
+  bytes.reserve(values.size());
+  for (const std::int64_t value : values) bytes.push_back(static_cast<char>(value));
+  auto map = Charsmap::parse(std::move(bytes));
+  if (!map) return tl::unexpected(map.error().within(fmt::format("{}: {}", file.path(), kCharsmapKey)));
+  parts.normalizer.add(charsmap_step(std::make_shared<const Charsmap>(*std::move(map)), false));
+  parts.takes_any_bytes = false;
+  return {};
+}
+
+// SentencePiece BPE, by the scores of the tokens or by a list of merges. Without a character map it works on any bytes.
 Result<TextPipeline::Parts> sentencepiece_bpe_parts(const Vocabulary& vocabulary, std::vector<std::string>& warnings) {
   TextPipeline::Parts parts;
   parts.takes_any_bytes = true;
-  parts.normalizer.add(replace_text_step(" ", std::string(kSpaceMark)));
-  if (vocabulary.adds_space_prefix()) parts.normalizer.add(prepend_text_step(std::string(kSpaceMark)));
+  PLM_TRY(add_charsmap_step(vocabulary.file(), parts));
+  PLM_TRY_ASSIGN(const auto merges_spaces,
+                 vocabulary.file().optional_boolean("tokenizer.ggml.remove_extra_whitespaces"));
+  if (merges_spaces.value_or(false)) {
+    parts.normalizer.add(space_marks_step({.prepends = vocabulary.adds_space_prefix(), .merges = true}));
+  } else {
+    parts.normalizer.add(replace_text_step(" ", std::string(kSpaceMark)));
+    if (vocabulary.adds_space_prefix()) parts.normalizer.add(prepend_text_step(std::string(kSpaceMark)));
+  }
   const bool is_ranked = vocabulary.kind().kind == TokenizerKind::ranked_sentencepiece_bpe;
   if (is_ranked) {
     PLM_TRY_ASSIGN(parts.pre_tokenizer, compile(*find_pre_tokenizer("gemma4"), vocabulary));
@@ -54,20 +75,12 @@ Result<TextPipeline::Parts> sentencepiece_bpe_parts(const Vocabulary& vocabulary
 Result<TextPipeline::Parts> unigram_parts(const Vocabulary& vocabulary) {
   const GgufFile& file = vocabulary.file();
   TextPipeline::Parts parts;
-  if (file.find(kCharsmapKey) != nullptr) {
-    PLM_TRY_ASSIGN(const auto values, file.integer_array(kCharsmapKey));
-    std::string bytes;
-    bytes.reserve(values.size());
-    for (const std::int64_t value : values) bytes.push_back(static_cast<char>(value));
-    auto map = Charsmap::parse(std::move(bytes));
-    if (!map) return tl::unexpected(map.error().within(fmt::format("{}: {}", file.path(), kCharsmapKey)));
-    parts.normalizer.add(charsmap_step(std::make_shared<const Charsmap>(*std::move(map)), false));
-  }
+  PLM_TRY(add_charsmap_step(file, parts));
   PLM_TRY_ASSIGN(const auto merges_spaces, file.optional_boolean("tokenizer.ggml.remove_extra_whitespaces"));
   parts.normalizer.add(
       space_marks_step({.prepends = vocabulary.adds_space_prefix(), .merges = merges_spaces.value_or(false)}));
-  parts.model =
-      std::make_unique<Unigram>(vocabulary, UnigramRules{.unknown = vocabulary.special(SpecialToken::unknown)});
+  const UnigramRules rules{.byte_fallback = true, .unknown = vocabulary.special(SpecialToken::unknown)};
+  parts.model = std::make_unique<Unigram>(vocabulary, rules);
   return parts;
 }
 

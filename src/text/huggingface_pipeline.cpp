@@ -66,10 +66,8 @@ Result<NormalizerStep> replace_step(const JsonField& field) {
 }
 
 Result<NormalizerStep> precompiled_step(const JsonField& field) {
-  PLM_TRY_ASSIGN(const std::string encoded, field.text_or("precompiled_charsmap", ""));
-  auto bytes = base64_decode(encoded);
-  if (!bytes) return field.bad("precompiled_charsmap is no base64");
-  auto map = Charsmap::parse(*std::move(bytes));
+  PLM_TRY_ASSIGN(std::string bytes, charsmap_bytes(field));
+  auto map = Charsmap::parse(std::move(bytes));
   if (!map) return field.bad("precompiled_charsmap: {}", map.error().message);
   return charsmap_step(std::make_shared<const Charsmap>(*std::move(map)), true);
 }
@@ -374,11 +372,21 @@ Result<std::unique_ptr<PieceModel>> load_model(const HuggingfaceTokenizer& token
 
 }  // namespace
 
+Result<void> for_each_normalizer(const HuggingfaceTokenizer& tokenizer, const HuggingfacePartUse& use) {
+  if (tokenizer.normalizer.is_null()) return {};
+  return for_each_part({tokenizer.path, "normalizer", tokenizer.normalizer}, "normalizers", use);
+}
+
+Result<std::string> charsmap_bytes(const JsonField& precompiled) {
+  PLM_TRY_ASSIGN(const std::string encoded, precompiled.text_or("precompiled_charsmap", ""));
+  auto bytes = base64_decode(encoded);
+  if (!bytes) return precompiled.bad("precompiled_charsmap is no base64");
+  return *std::move(bytes);
+}
+
 Result<Normalizer> load_normalizer(const HuggingfaceTokenizer& tokenizer) {
   Normalizer normalizer;
-  if (tokenizer.normalizer.is_null()) return normalizer;
-  const JsonField field{tokenizer.path, "normalizer", tokenizer.normalizer};
-  PLM_TRY(for_each_part(field, "normalizers", [&](const std::string& type, const JsonField& part) -> Result<void> {
+  PLM_TRY(for_each_normalizer(tokenizer, [&](const std::string& type, const JsonField& part) -> Result<void> {
     PLM_TRY_ASSIGN(NormalizerStep step, normalizer_step(type, part));
     normalizer.add(std::move(step));
     return {};

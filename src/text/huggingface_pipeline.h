@@ -4,6 +4,7 @@
 // refused by name. Tested by tests/text/test_tokenizer.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,12 @@ struct HuggingfacePreTokenizer {
   bool spells_bytes = false;             ///< pieces are bytes, to be spelled in the byte alphabet by the model
   bool uses_byte_alphabet = false;       ///< the byte alphabet appears somewhere
 };
+
+/// Calls `use(type, part)` for each step of the normaliser, in order.
+using HuggingfacePartUse = std::function<Result<void>(const std::string& type, const JsonField& part)>;
+Result<void> for_each_normalizer(const HuggingfaceTokenizer& tokenizer, const HuggingfacePartUse& use);
+/// The bytes of a Precompiled step (text/charsmap.h).
+Result<std::string> charsmap_bytes(const JsonField& precompiled);
 
 Result<Normalizer> load_normalizer(const HuggingfaceTokenizer& tokenizer);
 Result<HuggingfacePreTokenizer> load_pre_tokenizer(const HuggingfaceTokenizer& tokenizer);

@@ -6,48 +6,12 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "text/folder_settings.h"
 #include "text/huggingface_pipeline.h"
 #include "text/token_spelling.h"
 
 namespace plm {
 namespace {
-
-// How tokenizer_config.json calls the special tokens, and what GGUF calls them.
-constexpr std::pair<const char*, std::string_view> kSpecialTokens[] = {
-    {"bos_token", "bos"},     {"eos_token", "eos"}, {"unk_token", "unknown"}, {"sep_token", "seperator"},
-    {"pad_token", "padding"}, {"cls_token", "cls"}, {"mask_token", "mask"},
-};
-
-// The text of a special token: "x" or {"content": "x"}.
-std::string token_text(const MapJson& config, const char* key) {
-  const auto found = config.find(key);
-  if (found == config.end()) return {};
-  if (found->is_string()) return found->get<std::string>();
-  const auto content = found->is_object() ? found->find("content") : found->end();
-  return found->is_object() && content != found->end() && content->is_string() ? content->get<std::string>()
-                                                                               : std::string();
-}
-
-// A template, or the one named "default" of several.
-std::string chat_template_of(const MapJson& config) {
-  const auto found = config.find("chat_template");
-  if (found == config.end()) return {};
-  if (found->is_string()) return found->get<std::string>();
-  for (const MapJson& entry : found->is_array() ? *found : MapJson::array()) {
-    if (entry.is_object() && entry.value("name", MapJson()) == "default" && entry.contains("template") &&
-        entry["template"].is_string()) {
-      return entry["template"].get<std::string>();
-    }
-  }
-  return {};
-}
-
-Result<MapJson> parse_config(std::string_view text, const std::string& path) {
-  if (text.empty()) return MapJson::object();
-  PLM_TRY_ASSIGN(MapJson config, parse_map_json(text, path));
-  if (!config.is_object()) return fail(ErrorKind::bad_input, "{}: expected an object", path);
-  return config;
-}
 
 // Whether the decoder takes away a space at the beginning of a text, which the encoder put there.
 bool strips_first_space(const MapJson& decoder) {
@@ -65,22 +29,31 @@ bool strips_first_space(const MapJson& decoder) {
          std::any_of(members->begin(), members->end(), strips_first_space);
 }
 
+// Whether a part, or a member of a sequence of parts, is of this type.
+bool has_part(const MapJson& part, std::string_view type) {
+  if (!part.is_object()) return false;
+  if (part.value("type", MapJson()) == type) return true;
+  const auto members = part.find("pretokenizers");
+  return members != part.end() && members->is_array() &&
+         std::any_of(members->begin(), members->end(),
+                     [type](const MapJson& member) { return has_part(member, type); });
+}
+
 class VocabularyWriter {
  public:
   VocabularyWriter(const HuggingfaceTokenizer& tokenizer, GgufWriter& out, std::vector<std::string>& warnings)
       : tokenizer_(tokenizer), out_(out), warnings_(warnings) {}
 
   Result<void> write(const HuggingfaceTexts& texts, std::size_t row_count) {
-    PLM_TRY_ASSIGN(const MapJson config,
-                   parse_config(texts.tokenizer_config_json, texts.name + ": tokenizer_config.json"));
-    PLM_TRY_ASSIGN(const MapJson map,
-                   parse_config(texts.special_tokens_map_json, texts.name + ": special_tokens_map.json"));
+    PLM_TRY_ASSIGN(const FolderSettings settings,
+                   FolderSettings::parse(texts.tokenizer_config_json, texts.special_tokens_map_json, texts.name));
     PLM_TRY(write_model());
     write_tokens(row_count);
     if (tokenizer_.kind == HuggingfaceModel::bpe) write_merges();
-    PLM_TRY(write_special_tokens(config, map));
+    if (tokenizer_.kind == HuggingfaceModel::unigram) PLM_TRY(write_normalizer());
+    PLM_TRY(write_special_tokens(settings));
     if (!is_byte_level_) out_.add_boolean("tokenizer.ggml.add_space_prefix", strips_first_space(tokenizer_.decoder));
-    if (const std::string text = chat_template_of(config); !text.empty()) {
+    if (const std::string text = settings.chat_template(); !text.empty()) {
       out_.add_string("tokenizer.chat_template", text);
     }
     return {};
@@ -177,12 +150,26 @@ class VocabularyWriter {
     out_.add_strings("tokenizer.ggml.merges", views);
   }
 
-  Result<void> write_special_tokens(const MapJson& config, const MapJson& map) {
+  // The character map of SentencePiece, and whether spaces in a row count as one.
+  Result<void> write_normalizer() {
+    bool merges_spaces = has_part(tokenizer_.pre_tokenizer, "WhitespaceSplit");
+    PLM_TRY(for_each_normalizer(tokenizer_, [&](const std::string& type, const JsonField& part) -> Result<void> {
+      const MapJson* pattern = part.find("pattern");
+      if (type == "Replace" && pattern != nullptr && pattern->value("Regex", MapJson()) == " {2,}")
+        merges_spaces = true;
+      if (type != "Precompiled") return {};
+      PLM_TRY_ASSIGN(const std::string bytes, charsmap_bytes(part));
+      if (!bytes.empty()) add_charsmap(bytes, out_);
+      return {};
+    }));
+    out_.add_boolean("tokenizer.ggml.remove_extra_whitespaces", merges_spaces);
+    return {};
+  }
+
+  Result<void> write_special_tokens(const FolderSettings& settings) {
     std::unordered_map<std::string_view, TokenId> ids;
-    for (const auto& [key, name] : kSpecialTokens) {
-      std::string text = token_text(config, key);
-      if (text.empty()) text = token_text(map, key);
-      auto id = tokenizer_.find(text);
+    for (const auto& [key, name] : kFolderSpecialTokens) {
+      auto id = tokenizer_.find(settings.text(key));
       if (name == "unknown" && !id) id = tokenizer_.unknown;
       if (id) ids.emplace(name, *id);
     }
@@ -199,7 +186,7 @@ class VocabularyWriter {
     const bool adds_eos = !around.after.empty() && named("eos", around.after.back());
     const bool adds_separator = !around.after.empty() && !adds_eos;
     if (adds_separator) ids["seperator"] = around.after.back();
-    for (const auto& [key, name] : kSpecialTokens) {
+    for (const auto& [key, name] : kFolderSpecialTokens) {
       const auto found = ids.find(name);
       if (found == ids.end()) continue;
       out_.add_u32(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<std::uint32_t>(found->second));
@@ -215,15 +202,6 @@ class VocabularyWriter {
   std::vector<std::string>& warnings_;
   bool is_byte_level_ = false;
 };
-
-// Rows of the embedding, where the file says so.
-Result<std::size_t> row_count_of(const GgufFile& file) {
-  PLM_TRY_ASSIGN(const auto architecture, file.optional_string("general.architecture"));
-  if (!architecture) return std::size_t{0};
-  PLM_TRY_ASSIGN(const auto rows, file.optional_unsigned(fmt::format("{}.vocab_size", *architecture)));
-  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 24;
-  return static_cast<std::size_t>(std::min(rows.value_or(0), kMostRows));
-}
 
 }  // namespace
 
@@ -248,14 +226,9 @@ Result<HuggingfaceTokenizer> add_ggml_vocabulary(const GgufFile& file, GgufWrite
                                                  std::vector<std::string>& warnings) {
   PLM_TRY_ASSIGN(const HuggingfaceTexts texts, huggingface_texts(file));
   PLM_TRY_ASSIGN(HuggingfaceTokenizer tokenizer, HuggingfaceTokenizer::parse(texts.tokenizer_json, texts.name));
-  PLM_TRY_ASSIGN(const std::size_t row_count, row_count_of(file));
+  PLM_TRY_ASSIGN(const std::size_t row_count, embedding_rows(file));
   PLM_TRY(add_ggml_vocabulary(tokenizer, texts, row_count, out, warnings));
-  for (const MetaEntry& entry : file.metadata()) {
-    const bool is_ours = entry.key.starts_with("tokenizer.ggml.") && entry.key != "tokenizer.ggml.tokens" &&
-                         entry.key != "tokenizer.ggml.token_type" && entry.key != "tokenizer.ggml.scores" &&
-                         entry.key != "tokenizer.ggml.merges" && entry.key != "tokenizer.ggml.model";
-    if (is_ours || entry.key == "tokenizer.chat_template") out.add(entry.key, entry.value);
-  }
+  keep_given_values(file, out);
   return tokenizer;
 }
 

@@ -13,13 +13,12 @@
 #include "base/error.h"
 #include "format/gguf.h"
 #include "format/gguf_writer.h"
+#include "text/folder_settings.h"
 #include "text/huggingface_json.h"
 
 namespace plm {
 
 inline constexpr std::string_view kHuggingfaceTokenizerKey = "tokenizer.huggingface.json";
-inline constexpr std::string_view kHuggingfaceConfigKey = "tokenizer.huggingface.config";
-inline constexpr std::string_view kHuggingfaceSpecialTokensKey = "tokenizer.huggingface.special_tokens_map";
 
 /// Whether `file` carries a tokenizer.json.
 [[nodiscard]] bool has_huggingface_tokenizer(const GgufFile& file);

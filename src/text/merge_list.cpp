@@ -1,73 +1,133 @@
 #include "text/merge_list.h"
 
+#include <algorithm>
+#include <limits>
 #include <span>
-#include <string_view>
 
 #include "base/utf8.h"
+#include "text/short_text.h"
 
 namespace plm {
 namespace {
 
 constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
-constexpr std::size_t kBlockLines = 1024;  // looked up at once, small enough to stay in the cache
 
-// Where the left token of a merge ends; a token may itself begin with a space. npos: it is no merge.
-std::size_t separator(std::string_view line) { return line.find(' ', 1); }
-
-// Ids of the left token, the right token and the product of each line, one after another.
-std::vector<TokenId> resolve(std::span<const std::string_view> lines, const Vocabulary& vocabulary) {
-  std::size_t bytes = 0;
-  for (const std::string_view line : lines) bytes += line.size();
-  std::string products;
-  products.reserve(bytes);  // the views into it stay valid
-  std::vector<std::string_view> parts;
-  parts.reserve(3 * lines.size());
-  for (const std::string_view line : lines) {
-    const std::string_view left = line.substr(0, separator(line)), right = line.substr(left.size() + 1);
-    const std::size_t begin = products.size();
-    products.append(left).append(right);
-    parts.insert(parts.end(), {left, right, std::string_view(products).substr(begin)});
-  }
-  return vocabulary.find_all(parts);
+// Whether `text` is `left` and `right` together.
+bool is_joined(std::string_view text, std::string_view left, std::string_view right) {
+  return text.size() == left.size() + right.size() && same_bytes(text.data(), left.data(), left.size()) &&
+         same_bytes(text.data() + left.size(), right.data(), right.size());
 }
 
 }  // namespace
 
-Result<MergeTable> load_merges(const Vocabulary& vocabulary, std::vector<std::string>& warnings) {
-  PLM_TRY_ASSIGN(const StringArray texts, vocabulary.file().string_array(kMergesKey));
-  const auto is_control = [&](TokenId id) { return id != kNoToken && vocabulary.type(id) == TokenType::control; };
+// Reads the lines in order.
+class MergeList::Builder {
+ public:
+  Builder(const Vocabulary& vocabulary, std::size_t count)
+      : vocabulary_(vocabulary), texts_(vocabulary.texts()), types_(vocabulary.types()) {
+    list_.runs_.resize(texts_.size());
+    list_.left_sizes_.resize(count);
+  }
 
-  std::vector<MergeEntry> entries;
-  entries.reserve(texts.size());
-  std::vector<std::string_view> lines;
-  std::string_view first_useless;
-  std::uint32_t rank = 0, useless = 0;
-  for (auto text = texts.begin(); text != texts.end();) {
-    lines.clear();
-    for (; text != texts.end() && lines.size() < kBlockLines; ++text) {
-      if (separator(*text) == std::string_view::npos) {
-        return fail(ErrorKind::bad_input, "{}: {}: merge {} is '{}', expected two tokens with a space between",
-                    vocabulary.file().path(), kMergesKey, rank + lines.size(), printable(*text));
-      }
-      lines.push_back(*text);
-    }
-    const std::vector<TokenId> ids = resolve(lines, vocabulary);
-    for (std::size_t i = 0; i < lines.size(); ++i, ++rank) {
-      const TokenId left = ids[3 * i], right = ids[3 * i + 1], product = ids[3 * i + 2];
-      if (left != kNoToken && right != kNoToken && product != kNoToken && !is_control(product)) {
-        entries.push_back({left, right, {.rank = rank, .product = product}});
-      } else if (!is_control(left)) {
+  // False: it is no merge. A token may itself begin with a space.
+  bool add(std::string_view line) {
+    const std::size_t left_bytes = line.find(' ', 1);
+    if (left_bytes == std::string_view::npos) return false;
+    const std::string_view left = line.substr(0, left_bytes), right = line.substr(left_bytes + 1);
+    // Mostly it makes what the line before makes, or the next token.
+    if (last_ < 0 || !is_joined(texts_[static_cast<std::size_t>(last_)], left, right)) {
+      const TokenId product = find_product(left, right);
+      if (product == kNoToken || types_[static_cast<std::size_t>(product)] == TokenType::control) {
         // Vocabularies of bytes alone carry one merge of control tokens, because other engines refuse an empty list.
-        if (useless++ == 0) first_useless = lines[i];
+        if (!is_control(left) && useless_++ == 0) first_useless_ = line;
+        ++rank_;
+        return true;
       }
+      last_ = product;
+    }
+    place(left_bytes);
+    ++rank_;
+    return true;
+  }
+
+  [[nodiscard]] std::uint32_t useless() const { return useless_; }
+  [[nodiscard]] std::string_view first_useless() const { return first_useless_; }
+
+  MergeList finish() && {
+    list_.others_ = MergeTable(others_);
+    return std::move(list_);
+  }
+
+ private:
+  [[nodiscard]] bool is_control(std::string_view text) const {
+    const auto id = vocabulary_.find(text);
+    return id && vocabulary_.type(*id) == TokenType::control;
+  }
+
+  TokenId find_product(std::string_view left, std::string_view right) {
+    const TokenId next = last_ + 1;
+    if (vocabulary_.contains(next) && is_joined(texts_[static_cast<std::size_t>(next)], left, right) &&
+        !vocabulary_.repeats_text(next)) {
+      return next;
+    }
+    joined_.assign(left).append(right);
+    return vocabulary_.find(joined_).value_or(kNoToken);
+  }
+
+  // A merge that makes the token `last_`.
+  void place(std::size_t left_bytes) {
+    list_.left_sizes_[rank_] = static_cast<std::uint16_t>(left_bytes);  // less than the product's kMaxTokenBytes
+    Run& run = list_.runs_[static_cast<std::size_t>(last_)];
+    if (run.count == 0) run.first = rank_;
+    // A row of the same merge again and again is not searched through each time.
+    if (run.first + run.count == rank_ && run.count < texts_[static_cast<std::size_t>(last_)].size()) {
+      ++run.count;
+    } else {
+      others_.push_back({last_, static_cast<std::uint32_t>(left_bytes), rank_});
     }
   }
-  if (useless > 0) {
-    warnings.push_back(fmt::format("{}: {}: {} of {} merges join or make what is no token, the first is '{}'",
-                                   vocabulary.file().path(), kMergesKey, useless, texts.size(),
-                                   printable(first_useless)));
+
+  const Vocabulary& vocabulary_;
+  std::span<const std::string_view> texts_;
+  std::span<const TokenType> types_;
+  MergeList list_;
+  std::vector<MergeEntry> others_;
+  TokenId last_ = kNoToken;  // what the last merge makes
+  std::string joined_;
+  std::string_view first_useless_;
+  std::uint32_t rank_ = 0, useless_ = 0;
+};
+
+Result<MergeList> MergeList::load(const Vocabulary& vocabulary, std::vector<std::string>& warnings) {
+  static_assert(Vocabulary::kMaxTokenBytes <= std::numeric_limits<std::uint16_t>::max());
+  const std::string& path = vocabulary.file().path();
+  PLM_TRY_ASSIGN(const StringArray lines, vocabulary.file().string_array(kMergesKey));
+  if (lines.size() >= Merge::kNoRank) {
+    return fail(ErrorKind::bad_input, "{}: {}: {} merges, expected fewer than 2^32", path, kMergesKey, lines.size());
   }
-  return MergeTable(entries);
+  Builder builder(vocabulary, lines.size());
+  std::size_t number = 0;
+  for (const std::string_view line : lines) {
+    if (!builder.add(line)) {
+      return fail(ErrorKind::bad_input, "{}: {}: merge {} is '{}', expected two tokens with a space between", path,
+                  kMergesKey, number, printable(line));
+    }
+    ++number;
+  }
+  if (builder.useless() > 0) {
+    warnings.push_back(fmt::format("{}: {}: {} of {} merges make what is no token, the first is '{}'", path, kMergesKey,
+                                   builder.useless(), lines.size(), printable(builder.first_useless())));
+  }
+  return std::move(builder).finish();
+}
+
+std::uint32_t MergeList::rank(TokenId product, std::size_t left_bytes) const {
+  if (runs_.empty()) return Merge::kNoRank;
+  const Run run = runs_[static_cast<std::size_t>(product)];
+  for (std::uint32_t rank = run.first; rank < run.first + run.count; ++rank) {
+    if (left_sizes_[rank] == left_bytes) return rank;
+  }
+  return others_.rank(product, static_cast<std::uint32_t>(left_bytes), Merge::kNoRank);
 }
 
 }  // namespace plm

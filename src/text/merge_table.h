@@ -1,7 +1,6 @@
-// The merges of a BPE vocabulary as numbers: (left id, right id) -> (rank, id of the product).
+// Merges by the token that they make and the size of their left part, for those that MergeList cannot keep in order.
 //
-// An open-addressing table of 16-byte slots: the inner loop of BPE is one look-up here for each pair of neighbours.
-// Of equal pairs the first one in the list, which has the better rank, counts.
+// An open-addressing table. Of equal merges the first one in the list, which has the better rank, counts.
 // Tested by tests/text/test_merge_table.cpp.
 #pragma once
 
@@ -13,18 +12,10 @@
 
 namespace plm {
 
-/// What two neighbours become.
-struct Merge {
-  static constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
-
-  std::uint32_t rank = kNoRank;  ///< place in the list of merges, the lowest merges first; kNoRank: they do not merge
-  TokenId product = kNoToken;
-};
-
-/// One line of the list of merges.
 struct MergeEntry {
-  TokenId left = kNoToken, right = kNoToken;
-  Merge merge;
+  TokenId product = kNoToken;
+  std::uint32_t left_bytes = 0;  ///< of the left token's text
+  std::uint32_t rank = 0;
 };
 
 class MergeTable {
@@ -32,14 +23,13 @@ class MergeTable {
   MergeTable() = default;
   explicit MergeTable(std::span<const MergeEntry> entries);
 
-  /// The merge of two neighbours; kNoToken merges with nothing.
-  [[nodiscard]] Merge find(TokenId left, TokenId right) const;
+  /// The entry's rank; `otherwise` when there is none.
+  [[nodiscard]] std::uint32_t rank(TokenId product, std::uint32_t left_bytes, std::uint32_t otherwise) const;
 
  private:
-  [[nodiscard]] std::size_t home_of(TokenId left, TokenId right) const;
-  [[nodiscard]] std::size_t slot_of(TokenId left, TokenId right, std::size_t home) const;
+  [[nodiscard]] std::size_t slot_of(TokenId product, std::uint32_t left_bytes) const;
 
-  std::vector<MergeEntry> slots_;  // a power of two, at most two thirds full; left == kNoToken: free
+  std::vector<MergeEntry> slots_;  // a power of two, at most two thirds full; product == kNoToken: free
   std::uint64_t seed_ = 0;
 };
 

@@ -12,6 +12,7 @@
 
 #include "text/piece_model.h"
 #include "text/seeded_hash.h"
+#include "text/short_text.h"
 
 namespace plm {
 
@@ -24,7 +25,7 @@ class PieceCache {
   void append(std::string_view piece, std::vector<TokenId>& ids) {
     if (piece.size() > kMaxBytes) return encoder_->append(piece, ids);
     Slot& slot = slots_[hash_text(piece, seed_) & (slots_.size() - 1)];
-    if (slot.bytes == piece.size() && std::memcmp(slot.text.data(), piece.data(), piece.size()) == 0) {
+    if (slot.bytes == piece.size() && same_bytes(slot.text.data(), piece.data(), piece.size())) {
       ids.insert(ids.end(), slot.ids.begin(), slot.ids.begin() + slot.count);
       return;
     }

@@ -34,7 +34,7 @@ class PieceModel {
   [[nodiscard]] virtual bool spells_byte(unsigned char byte) const = 0;
 
   /// Where `text`, not empty, can be cut so that its parts give the same ids: length of the first part. The parts are
-  /// short where possible, since equal parts are encoded once.
+  /// short where possible, since equal parts are encoded once. Asked after encoder() was.
   [[nodiscard]] virtual std::size_t first_part(std::string_view text) const { return text.size(); }
 };
 

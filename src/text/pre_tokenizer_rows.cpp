@@ -31,6 +31,18 @@ constexpr std::string_view kQwen35[] = {
 
 // Gemma 4's tokens never join a line break to anything else.
 constexpr std::string_view kLines[] = {R"re([^\n]+|[\n]+)re"};
+constexpr std::string_view kLaguna[] = {kLines[0], kQwen2[0]};
+
+// Relatives of GPT-4's: spaces in runs of powers of two; numbers cut first; no contractions.
+constexpr std::string_view kJais2[] = {
+    R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)re"
+    R"re(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S))re"
+    R"re(|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})re"};
+constexpr std::string_view kMinicpm5[] = {
+    R"re(\p{N}{1,3})re", R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*)re"
+                         R"re(|\s*[\r\n]+|\s+(?!\S)|\s+)re"};
+constexpr std::string_view kUfakzeka[] = {R"re([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)re"
+                                          R"re(|\s*[\r\n]+|\s+(?!\S)|\s+)re"};
 
 // DeepSeek. The first class is what its makers list as cased letters, which is less than Unicode's \p{L&}.
 constexpr std::string_view kDeepseekEastAsian = R"re([\x{4E00}-\x{9FA5}\x{0800}-\x{4E00}\x{AC00}-\x{D7FF}]+)re";
@@ -65,6 +77,21 @@ constexpr std::string_view kDeepseekCoder[] = {R"re([\r\n])re", R"re(\s?\p{L}+)r
 constexpr std::string_view kTekken[] = {PLM_O200K_WORDS("") R"re(|\p{N})re" PLM_O200K_REST};
 constexpr std::string_view kGpt4o[] = {PLM_O200K_WORDS(PLM_O200K_CONTRACTION) R"re(|\p{N}{1,3})re" PLM_O200K_REST};
 constexpr std::string_view kTinyAya[] = {R"re(\d{1,3}(?=(?:\d{3})*\b))re", kGpt4o[0]};
+// Kimi K2: the same, with ideographs apart.
+#define PLM_NO_HAN(characters) R"re((?:(?!\p{Han})[)re" characters R"re(]))re"
+#define PLM_UPPER R"re(\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M})re"
+#define PLM_LOWER R"re(\p{Ll}\p{Lm}\p{Lo}\p{M})re"
+constexpr std::string_view kKimiK2[] = {R"re(\p{Han}+|[^\r\n\p{L}\p{N}]?)re" PLM_NO_HAN(PLM_UPPER) "*" PLM_NO_HAN(
+    PLM_LOWER) "+" PLM_O200K_CONTRACTION
+               R"re(|[^\r\n\p{L}\p{N}]?)re" PLM_NO_HAN(PLM_UPPER) "+" PLM_NO_HAN(
+                   PLM_LOWER) "*" PLM_O200K_CONTRACTION
+                              R"re(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"};
+// Granite's embeddings: marks belong to words, and of letters only a to z and A to Z have a case.
+#define PLM_NOT(letters) "(?:(?![" letters R"re(])[\p{L}\p{M}]))re"
+constexpr std::string_view kGraniteEmbedding[] = {R"re([^\r\n\p{L}\p{N}]?)re" PLM_NOT("a-z") "*" PLM_NOT(
+    "A-Z") "+" PLM_O200K_CONTRACTION
+           R"re(|[^\r\n\p{L}\p{N}]?)re" PLM_NOT("a-z") "+" PLM_NOT("A-Z") "*" PLM_O200K_CONTRACTION
+                                                                          R"re(|\p{N}{1,3})re" PLM_O200K_REST};
 constexpr std::string_view kYoutu[] = {
     R"re([\x{AC00}-\x{D7A3}\x{3131}-\x{318E}]+|[!\x{2026}\x{201C}\x{201D}\x{2018}\x{2019}\x{2014}:;,)re"
     R"re(\x{3001}-\x{303F}\x{FE30}-\x{FE4F}]+|[\x{3105}-\x{312F}]+|[\x{4E00}-\x{9FA5}\x{3040}-\x{309F})re"
@@ -76,6 +103,18 @@ constexpr std::string_view kDeepseekV3[] = {
     R"re(\p{N}{1,3})re", R"re([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)re",
     R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)re"
     R"re(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"};
+
+// Numbers in threes from the right: what is over comes first. Scripts without spaces between words are cut out whole.
+constexpr std::string_view kAfmoe[] = {
+    R"re((?<!\p{N})\p{N}{1,2}(?=(?:\p{N}{3})++(?!\p{N}))|\p{N}{3}|\p{N}{1,2})re",
+    R"re([\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{F900}-\x{FAFF}\x{3040}-\x{309F}\x{30A0}-\x{30FF})re"
+    R"re(\x{FF65}-\x{FF9F}\x{2F00}-\x{2FDF}\x{E40}-\x{E7F}\x{E80}-\x{EFF}\x{1780}-\x{17FF})re"
+    R"re(\x{1000}-\x{109F}\x{AA60}-\x{AA7F}\x{A9E0}-\x{A9FF}\x{AC00}-\x{D7AF}\x{1100}-\x{11FF}]+)re",
+    kDeepseekV3[2]};
+constexpr std::string_view kSpark[] = {
+    kDeepseekV3[0], kDeepseekV3[1],
+    R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)re"
+    R"re(| ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+)re"};
 
 // BLOOM cuts at spaces and some punctuation only.
 constexpr std::string_view kBloomWords = R"re( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)re";
@@ -110,7 +149,8 @@ constexpr PreTokenizerRow kRows[] = {
      .scanner = scan_llama3,
      .whole_pieces = true,
      .add_bos = true},
-    {.names = "dbrx, smaug-bpe, glm4, chatglm-bpe", .expressions = kLlama3, .scanner = scan_llama3},
+    {.names = "dbrx, smaug-bpe, chatglm-bpe", .expressions = kLlama3, .scanner = scan_llama3},
+    {.names = "glm4, glm5", .expressions = kLlama3, .scanner = scan_llama3, .whole_pieces = true},
     {.names = "qwen2, deepseek-r1-qwen, kormo, f2llmv2, megrez",
      .expressions = kQwen2,
      .scanner = scan_qwen2,
@@ -118,10 +158,18 @@ constexpr PreTokenizerRow kRows[] = {
     {.names = "stablelm2, hunyuan, solar-open, grok-2", .expressions = kQwen2, .scanner = scan_qwen2},
     {.names = "qwen35", .expressions = kQwen35, .scanner = scan_qwen35},
     {.names = "tekken", .expressions = kTekken, .whole_pieces = true, .add_bos = true},
-    {.names = "gpt-4o, llama4, kanana2, minimax-m2", .expressions = kGpt4o},
-    {.names = "tiny_aya", .expressions = kTinyAya},
+    {.names = "gpt-4o, llama4, kanana2, minimax-m2, talkie", .expressions = kGpt4o},
+    {.names = "tiny_aya, cohere2moe", .expressions = kTinyAya},
     {.names = "youtu", .expressions = kYoutu, .whole_pieces = true},
-    {.names = "deepseek-v3, hunyuan-dense, joyai-llm, deepseek-v4", .expressions = kDeepseekV3},
+    {.names = "deepseek-v3, hunyuan-dense, joyai-llm, deepseek-v4, hy_v4", .expressions = kDeepseekV3},
+    {.names = "kimi-k2", .expressions = kKimiK2},
+    {.names = "granite-embed-multi-97m", .expressions = kGraniteEmbedding, .whole_pieces = true},
+    {.names = "afmoe", .expressions = kAfmoe},
+    {.names = "spark2_5", .expressions = kSpark},
+    {.names = "laguna", .expressions = kLaguna},
+    {.names = "jais-2", .expressions = kJais2},
+    {.names = "minicpm5", .expressions = kMinicpm5, .whole_pieces = true},
+    {.names = "ufakzeka", .expressions = kUfakzeka},
     {.names = "bloom, gpt3-finnish, poro-chat", .expressions = kBloom},
     {.names = "viking", .expressions = kViking},
     {.names = "superbpe", .expressions = kSuperBpe},
@@ -129,7 +177,7 @@ constexpr PreTokenizerRow kRows[] = {
     {.names = "seed-coder", .expressions = kSeedCoder},
     {.names = "exaone-moe", .expressions = kExaoneMoe},
     {.names = "chameleon", .expressions = kChameleon, .add_bos = true},
-    {.names = "roberta-bpe", .expressions = kGpt2, .scanner = scan_gpt2},
+    {.names = "roberta-bpe, jina-v1-en, jina-v2-code", .expressions = kGpt2, .scanner = scan_gpt2},
     {.names = "gemma4", .expressions = kLines, .scanner = scan_lines},
     {.names = "deepseek-llm", .expressions = kDeepseekLlm},
     {.names = "deepseek-coder", .expressions = kDeepseekCoder},

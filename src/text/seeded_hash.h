@@ -6,8 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "text/short_text.h"
 
 namespace plm {
 
@@ -25,16 +26,12 @@ namespace plm {
 
 [[nodiscard]] inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   constexpr std::uint64_t kFactor = 0xA0761D6478BD642FU;
-  std::uint64_t hash = seed ^ text.size();
-  std::uint64_t word = 0;
-  while (text.size() > sizeof word) {
-    std::memcpy(&word, text.data(), sizeof word);
-    hash = hash_mix(hash ^ word, kFactor);
-    text.remove_prefix(sizeof word);
-  }
-  word = 0;
-  std::memcpy(&word, text.data(), text.size());
-  return hash_mix(hash ^ word, kFactor);
+  const char* bytes = text.data();
+  std::size_t left = text.size();
+  std::uint64_t hash = seed ^ left;
+  if (left <= 8) return hash_mix(hash ^ short_word(bytes, left), kFactor);
+  for (; left > 8; left -= 8, bytes += 8) hash = hash_mix(hash ^ word_at<std::uint64_t>(bytes), kFactor);
+  return hash_mix(hash ^ word_at<std::uint64_t>(bytes + left - 8), kFactor);  // may overlap the word before
 }
 
 }  // namespace plm

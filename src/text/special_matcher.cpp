@@ -22,6 +22,8 @@ SpecialMatcher::SpecialMatcher(std::vector<Entry> entries) : entries_(std::move(
 
 std::optional<SpecialMatcher::Match> SpecialMatcher::find(std::string_view text, std::size_t from) const {
   for (std::size_t at = from; at < text.size(); ++at) {
+    const unsigned char byte = byte_at(text, at);
+    if (begin_of_byte_[byte] == begin_of_byte_[byte + 1U]) continue;
     if (const Entry* entry = longest_prefix(text.substr(at))) return Match{at, at + entry->first.size(), entry->second};
   }
   return std::nullopt;

@@ -3,71 +3,53 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "text/seeded_hash.h"
 
 namespace plm {
 
-TextIndex::TextIndex(std::span<const std::string_view> texts)
-    : texts_(texts), slots_(std::bit_ceil(texts.size() + texts.size() / 2 + 1)), seed_(hash_seed(slots_.data())) {
-  for_each_probe(texts, [this](std::size_t number, const Probe& probe) {
-    Slot& slot = slots_[slot_of(texts_[number], probe)];
-    if (slot.number == kNone) {
-      slot = probe.slot;
-      slot.number = static_cast<std::uint32_t>(number);
-    } else {
-      duplicates_.push_back(static_cast<std::uint32_t>(number));
+Result<TextIndex> TextIndex::build(std::span<const std::string_view> texts) {
+  TextIndex index;
+  const std::size_t slots = std::bit_ceil(texts.size() + texts.size() / 2 + 1);
+  PLM_TRY_ASSIGN(index.memory_, AlignedBuffer::allocate(slots * sizeof(Slot)));
+  index.texts_ = texts;
+  index.mask_ = slots - 1;
+  index.seed_ = hash_seed(index.memory_.data());
+  std::array<std::uint64_t, 32> hashes;
+  for (std::size_t begin = 0; begin < texts.size(); begin += hashes.size()) {
+    const std::size_t count = std::min(hashes.size(), texts.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      hashes[i] = hash_text(texts[begin + i], index.seed_);
+      __builtin_prefetch(index.memory_.data() + (hashes[i] & index.mask_) * sizeof(Slot), 1);
     }
-  });
+    for (std::size_t i = 0; i < count; ++i) index.insert(static_cast<std::uint32_t>(begin + i), hashes[i]);
+  }
+  return index;
 }
 
-TextIndex::Probe TextIndex::probe(std::string_view text) const {
-  const std::uint64_t hash = hash_text(text, seed_);
-  Probe probe{.slot = {.size = static_cast<std::uint16_t>(std::min<std::size_t>(text.size(), 0xFFFF)),
-                       .tag = static_cast<std::uint16_t>(hash >> 48)},
-              .at = hash & (slots_.size() - 1)};
-  std::memcpy(&probe.slot.head, text.data(), std::min(text.size(), sizeof probe.slot.head));
-  return probe;
-}
-
-// The slot that holds `text`, or the free one where it would go.
-std::size_t TextIndex::slot_of(std::string_view text, const Probe& probe) const {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = probe.at;; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.number == kNone) return at;
-    if (!slot.agrees_with(probe.slot)) continue;
-    if (text.size() <= sizeof slot.head || texts_[slot.number] == text) return at;
+void TextIndex::insert(std::uint32_t number, std::uint64_t hash) {
+  Slot& slot = slot_of(texts_[number], hash);
+  if (slot.ordinal == 0) {
+    slot = {static_cast<std::uint32_t>(hash >> 32), number + 1};
+  } else {
+    duplicates_.push_back(number);
   }
 }
 
-// Calls `use(index, probe)` for each text in order, with the slot where its search begins on the way to the cache.
-template <typename Use>
-void TextIndex::for_each_probe(std::span<const std::string_view> texts, Use use) const {
-  std::array<Probe, 32> block;
-  for (std::size_t begin = 0; begin < texts.size(); begin += block.size()) {
-    const std::size_t count = std::min(block.size(), texts.size() - begin);
-    for (std::size_t i = 0; i < count; ++i) {
-      block[i] = probe(texts[begin + i]);
-      __builtin_prefetch(&slots_[block[i].at]);
-    }
-    for (std::size_t i = 0; i < count; ++i) use(begin + i, block[i]);
+// The slot that holds `text`, or the free one where it would go.
+TextIndex::Slot& TextIndex::slot_of(std::string_view text, std::uint64_t hash) const {
+  auto* slots = reinterpret_cast<Slot*>(memory_.data());
+  for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+    Slot& slot = slots[at];
+    if (slot.ordinal == 0) return slot;
+    if (slot.tag == hash >> 32 && same_texts(texts_[slot.ordinal - 1], text)) return slot;
   }
 }
 
 std::optional<std::uint32_t> TextIndex::find(std::string_view text) const {
-  if (slots_.empty()) return std::nullopt;
-  const std::uint32_t number = slots_[slot_of(text, probe(text))].number;
-  return number == kNone ? std::nullopt : std::optional(number);
-}
-
-std::vector<std::uint32_t> TextIndex::find_all(std::span<const std::string_view> texts) const {
-  std::vector<std::uint32_t> numbers(texts.size(), kNone);
-  if (slots_.empty()) return numbers;
-  for_each_probe(texts,
-                 [&](std::size_t i, const Probe& probe) { numbers[i] = slots_[slot_of(texts[i], probe)].number; });
-  return numbers;
+  if (mask_ == 0) return std::nullopt;
+  const std::uint32_t ordinal = slot_of(text, hash_text(text, seed_)).ordinal;
+  return ordinal == 0 ? std::nullopt : std::optional(ordinal - 1);
 }
 
 }  // namespace plm

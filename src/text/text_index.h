@@ -1,9 +1,9 @@
 // Finds the number of a text among many: an open-addressing table over views whose bytes live elsewhere (the mapped
 // model file).
 //
-// Most of the time of a look-up is waiting for memory, so a slot holds the first eight bytes of its text, which settles
-// nearly every comparison, and many texts at once are looked up in blocks that fetch their slots ahead.
-// Of equal texts the one with the lowest number is found. Tested by tests/text/test_text_index.cpp.
+// Most of the time of a look-up is waiting for memory. So a slot is small and holds 32 bits of its text's hash, which
+// settle nearly every comparison; the table lies in huge pages, and it is filled in blocks of texts that fetch their
+// slots ahead. Of equal texts the one with the lowest number is found. Tested by tests/text/test_text_index.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +12,34 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aligned_buffer.h"
+#include "base/error.h"
+
 namespace plm {
 
 class TextIndex {
  public:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
-
   TextIndex() = default;
-  /// Numbers `texts` from 0 (fewer than 2^32 of them); the array and the bytes must stay where they are.
-  explicit TextIndex(std::span<const std::string_view> texts);
+  /// Numbers `texts` from 0 (fewer than 2^32 - 1 of them); the array and the bytes must stay where they are.
+  /// Error no_room.
+  static Result<TextIndex> build(std::span<const std::string_view> texts);
 
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view text) const;
-
-  /// The numbers of all `texts`, kNone for a text that is not there. Several times faster than one by one.
-  [[nodiscard]] std::vector<std::uint32_t> find_all(std::span<const std::string_view> texts) const;
 
   /// Numbers of the texts that equal one with a lower number, ascending.
   [[nodiscard]] std::span<const std::uint32_t> duplicates() const { return duplicates_; }
 
  private:
   struct Slot {
-    std::uint64_t head = 0;        // the first eight bytes, zeros after a shorter text
-    std::uint32_t number = kNone;  // kNone: free
-    std::uint16_t size = 0;        // at most 0xFFFF
-    std::uint16_t tag = 0;         // the upper bits of the hash
-    [[nodiscard]] bool agrees_with(const Slot& other) const {
-      return head == other.head && size == other.size && tag == other.tag;
-    }
+    std::uint32_t tag;      // the upper bits of the hash
+    std::uint32_t ordinal;  // the text's number and one; 0: free
   };
-  struct Probe {
-    Slot slot;       // what the text's slot looks like, but for the number
-    std::size_t at;  // where the search for it begins
-  };
-  [[nodiscard]] Probe probe(std::string_view text) const;
-  [[nodiscard]] std::size_t slot_of(std::string_view text, const Probe& probe) const;
-  template <typename Use>
-  void for_each_probe(std::span<const std::string_view> texts, Use use) const;
+  [[nodiscard]] Slot& slot_of(std::string_view text, std::uint64_t hash) const;
+  void insert(std::uint32_t number, std::uint64_t hash);
 
   std::span<const std::string_view> texts_;
-  std::vector<Slot> slots_;  // a power of two, at most two thirds full
+  AlignedBuffer memory_;  // of the slots
+  std::size_t mask_ = 0;  // their number is a power of two, at most two thirds are taken
   std::uint64_t seed_ = 0;
   std::vector<std::uint32_t> duplicates_;
 };

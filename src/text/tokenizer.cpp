@@ -6,20 +6,17 @@
 #include "base/utf8.h"
 #include "text/gguf_pipeline.h"
 #include "text/huggingface_vocabulary.h"
+#include "text/sentencepiece_model.h"
 
 namespace plm {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;
 
-// How many bytes at the start of `text` are well-formed characters, or belong to none.
-std::size_t run_length(std::string_view text, bool well_formed) {
+// How many bytes at the start of `text` belong to no well-formed character.
+std::size_t ill_formed_prefix(std::string_view text) {
   std::size_t length = 0;
-  while (length < text.size()) {
-    const std::size_t character = utf8_character_length(text.substr(length));
-    if ((character > 0) != well_formed) break;
-    length += std::max<std::size_t>(character, 1);
-  }
+  while (length < text.size() && utf8_character_length(text.substr(length)) == 0) ++length;
   return length;
 }
 
@@ -57,12 +54,12 @@ class Tokenizer::Run {
   Result<void> encode(std::string_view text, std::size_t offset) {
     if (pipeline_.takes_any_bytes()) return encode_well_formed(text, offset);
     while (!text.empty()) {
-      const std::size_t well_formed = run_length(text, true);
+      const std::size_t well_formed = utf8_valid_prefix(text);
       PLM_TRY(encode_well_formed(text.substr(0, well_formed), offset));
       text.remove_prefix(well_formed);
       offset += well_formed;
 
-      const std::size_t ill_formed = run_length(text, false);
+      const std::size_t ill_formed = ill_formed_prefix(text);
       PLM_TRY(encode_ill_formed(text.substr(0, ill_formed), offset));
       text.remove_prefix(ill_formed);
       offset += ill_formed;
@@ -123,6 +120,11 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(std::shared_ptr<const G
     PLM_TRY_ASSIGN(const auto tokenizer, add_ggml_vocabulary(*file, writer, ignored));
     PLM_TRY_ASSIGN(auto vocabulary, vocabulary_file(writer, file->path()));
     return load_parts(tokenizer, std::move(vocabulary));
+  }
+  if (has_sentencepiece_tokenizer(*file)) {
+    GgufWriter writer;
+    PLM_TRY(add_sentencepiece_vocabulary(*file, writer));
+    PLM_TRY_ASSIGN(file, vocabulary_file(writer, file->path()));
   }
   PLM_TRY_ASSIGN(Vocabulary vocabulary, Vocabulary::load(std::move(file)));
   std::shared_ptr<Tokenizer> tokenizer(new Tokenizer(std::move(vocabulary)));
@@ -229,7 +231,11 @@ Result<std::vector<TokenId>> Tokenizer::encode_between(std::string_view text, co
   while (at < text.size()) {
     const auto match = find(at);
     const std::size_t end = match ? match->begin : text.size();
-    if (end > at) PLM_TRY(run.encode(text.substr(at, end - at), at));
+    if (end > at) {
+      auto encoded = run.encode(text.substr(at, end - at), at);
+      if (!encoded && encoded.error().kind == ErrorKind::usage) return tl::unexpected(encoded.error());
+      if (!encoded) return tl::unexpected(encoded.error().within(vocabulary_.file().path()));
+    }
     if (!match) break;
     const bool repeats_bos = match->begin == 0 && match->id == last_before;
     if (!repeats_bos) ids.push_back(match->id);

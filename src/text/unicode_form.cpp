@@ -30,14 +30,9 @@ bool has_endless_marks(std::string_view text) {
   return false;
 }
 
-}  // namespace
-
-std::string to_unicode_form(UnicodeForm form, std::string_view text) {
-  // Composed text below U+0300, whose first byte is CC, is composed already; only ASCII is in every form.
-  const unsigned char first_changing = form == UnicodeForm::nfc ? 0xCC : 0x80;
-  const bool may_change =
-      std::any_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) >= first_changing; });
-  if (!may_change || has_endless_marks(text)) return std::string(text);
+// Appends the form of the whole `text`.
+void append_form(UnicodeForm form, std::string_view text, std::string& out) {
+  if (has_endless_marks(text)) return static_cast<void>(out.append(text));
   const bool composes = form == UnicodeForm::nfc || form == UnicodeForm::nfkc;
   const bool is_compatible = form == UnicodeForm::nfkc || form == UnicodeForm::nfkd;
   const int options =
@@ -46,9 +41,31 @@ std::string to_unicode_form(UnicodeForm form, std::string_view text) {
   const auto size = utf8proc_map(utf8_bytes(text), static_cast<utf8proc_ssize_t>(text.size()), &formed,
                                  static_cast<utf8proc_option_t>(options));
   PLM_CHECK(size >= 0);
-  const std::string result(reinterpret_cast<const char*>(formed), static_cast<std::size_t>(size));
+  out.append(reinterpret_cast<const char*>(formed), static_cast<std::size_t>(size));
   std::free(formed);
-  return result;
+}
+
+}  // namespace
+
+std::string to_unicode_form(UnicodeForm form, std::string_view text) {
+  // Composed text below U+0300, whose first byte is CC, is composed already; only ASCII is in every form. An ASCII
+  // character never joins what stands before it, so the stretches between such characters are formed one by one.
+  const unsigned char first_changing = form == UnicodeForm::nfc ? 0xCC : 0x80;
+  const auto may_change = [&](char c) { return static_cast<unsigned char>(c) >= first_changing; };
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto changing = std::find_if(text.begin(), text.end(), may_change);
+    auto begin = static_cast<std::size_t>(changing - text.begin());
+    if (changing == text.end()) return out.append(text);
+    if (begin > 0) begin -= character_before(text, begin).bytes;  // a mark may join it
+    const auto end = static_cast<std::size_t>(std::find_if(changing, text.end(), is_ascii) - text.begin());
+    out.append(text.substr(0, begin));
+    append_form(form, text.substr(begin, end - begin), out);
+    text.remove_prefix(end);
+  }
+  return out;
 }
 
 std::string to_lower_case(std::string_view text) {

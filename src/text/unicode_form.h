@@ -9,8 +9,8 @@ namespace plm {
 
 enum class UnicodeForm { nfc, nfd, nfkc, nfkd };
 
-/// The normal form of well-formed UTF-8. Text with more than a thousand combining marks in a row, which no script has,
-/// is returned as it is: sorting them would take quadratic time.
+/// The normal form of well-formed UTF-8. A stretch with more than a thousand combining marks in a row, which no script
+/// has, stays as it is: sorting them would take quadratic time.
 [[nodiscard]] std::string to_unicode_form(UnicodeForm form, std::string_view text);
 [[nodiscard]] inline std::string to_nfc(std::string_view text) { return to_unicode_form(UnicodeForm::nfc, text); }
 

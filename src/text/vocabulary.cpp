@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -52,6 +53,9 @@ const TokenizerKindRow* find_kind(std::string_view name) {
   return row == std::end(kKinds) ? nullptr : row;
 }
 
+// Names of pre-tokenisers whose files say "gpt2", while their tokens are spelled with marks for spaces.
+constexpr std::string_view kSpaceMarkPreTokenizers[] = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"};
+
 std::string kind_names() {
   std::string names;
   for (const TokenizerKindRow& row : kKinds) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
@@ -85,6 +89,11 @@ Result<Vocabulary> Vocabulary::load(std::shared_ptr<const GgufFile> file) {
     return fail(ErrorKind::bad_input, "{}: tokenizer.ggml.model is '{}', an unknown tokeniser; known are {}",
                 vocabulary.file_->path(), printable(model), kind_names());
   }
+  const auto pre_tokenizer = vocabulary.file_->optional_string("tokenizer.ggml.pre");
+  if (vocabulary.kind_->kind == Kind::byte_bpe && pre_tokenizer && *pre_tokenizer &&
+      std::ranges::count(kSpaceMarkPreTokenizers, **pre_tokenizer) > 0) {
+    vocabulary.kind_ = find_kind("gemma4");
+  }
   PLM_TRY(vocabulary.load_texts());
   PLM_TRY(vocabulary.load_types());
   PLM_TRY(vocabulary.load_scores());
@@ -112,10 +121,11 @@ Result<void> Vocabulary::load_texts() {
       return fail(ErrorKind::bad_input, "{}: {}: token {} has {} bytes, expected at most {}; the file is damaged",
                   file_->path(), kTokensKey, id, text.size(), kMaxTokenBytes);
     }
+    longest_text_ = std::max(longest_text_, text.size());
     if (text.empty()) empty.found(id);
     if (!utf8_is_valid(text)) broken.found(id);
   }
-  index_ = TextIndex(texts_);
+  PLM_TRY_ASSIGN(index_, TextIndex::build(texts_));
   const auto duplicates = index_.duplicates();
   if (empty.count > 0) warn(kTokensKey, "{}: empty text", empty.where());
   if (broken.count > 0) warn(kTokensKey, "{}: text is not UTF-8", broken.where());
@@ -134,21 +144,26 @@ Result<void> Vocabulary::load_types() {
     return fail(ErrorKind::bad_input, "{}: {} is {}, expected an array of i32", file_->path(), kTypesKey,
                 value->described());
   }
-  PLM_TRY_ASSIGN(const auto types, file_->integer_array(kTypesKey));
-  if (types.size() != size()) {
+  if (value->count() != size()) {
     return fail(ErrorKind::bad_input, "{}: {} has {} types for {} tokens; the file is damaged", file_->path(),
-                kTypesKey, types.size(), size());
+                kTypesKey, value->count(), size());
   }
+  const auto type_at = [bytes = value->bytes()](std::size_t id) {
+    std::int32_t type = 0;
+    std::memcpy(&type, bytes.data() + id * sizeof type, sizeof type);
+    return type;
+  };
   Oddity unknown;
   for (std::size_t id = 0; id < size(); ++id) {
-    if (types[id] >= 1 && types[id] <= 6) {
-      types_[id] = static_cast<TokenType>(types[id]);
+    const std::int32_t type = type_at(id);
+    if (type >= 1 && type <= 6) {
+      types_[id] = static_cast<TokenType>(type);
     } else {
       unknown.found(id);
     }
   }
   if (unknown.count > 0) {
-    warn(kTypesKey, "{}: unknown type {}, taken as normal", unknown.where(), types[unknown.first]);
+    warn(kTypesKey, "{}: unknown type {}, taken as normal", unknown.where(), type_at(unknown.first));
   }
   return {};
 }
@@ -242,15 +257,14 @@ void Vocabulary::append_bytes(TokenId id, std::string& out) const {
 }
 
 std::optional<TokenId> Vocabulary::find(std::string_view text) const {
-  const auto number = index_.find(text);
+  const auto number = text.size() > longest_text_ ? std::nullopt : index_.find(text);
   if (!number) return std::nullopt;
   return static_cast<TokenId>(*number);
 }
 
-std::vector<TokenId> Vocabulary::find_all(std::span<const std::string_view> texts) const {
-  static_assert(static_cast<TokenId>(TextIndex::kNone) == kNoToken);
-  const auto numbers = index_.find_all(texts);
-  return {numbers.begin(), numbers.end()};
+bool Vocabulary::repeats_text(TokenId id) const {
+  const auto repeated = index_.duplicates();
+  return std::binary_search(repeated.begin(), repeated.end(), static_cast<std::uint32_t>(id));
 }
 
 bool Vocabulary::ends_generation(TokenId id) const {

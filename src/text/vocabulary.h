@@ -53,6 +53,10 @@ class Vocabulary {
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
   [[nodiscard]] bool contains(TokenId id) const { return id >= 0 && static_cast<std::size_t>(id) < size(); }
 
+  // Of all tokens, by id.
+  [[nodiscard]] std::span<const std::string_view> texts() const { return texts_; }
+  [[nodiscard]] std::span<const TokenType> types() const { return types_; }
+
   // Per token; `id` must be contained.
   [[nodiscard]] std::string_view text(TokenId id) const;  ///< as the file spells it
   [[nodiscard]] TokenType type(TokenId id) const;
@@ -62,8 +66,8 @@ class Vocabulary {
 
   /// The token with this text; the lowest id where several have it.
   [[nodiscard]] std::optional<TokenId> find(std::string_view text) const;
-  /// The same for many texts at once, several times faster; kNoToken where there is none.
-  [[nodiscard]] std::vector<TokenId> find_all(std::span<const std::string_view> texts) const;
+  /// Whether a token with a lower id has the same text.
+  [[nodiscard]] bool repeats_text(TokenId id) const;
 
   [[nodiscard]] std::optional<TokenId> special(SpecialToken purpose) const { return special_.find(purpose); }
   /// Whether nothing more is generated after this token.
@@ -99,7 +103,8 @@ class Vocabulary {
   const TokenizerKindRow* kind_ = nullptr;
   std::vector<std::string_view> texts_;
   std::vector<TokenType> types_;
-  std::vector<float> scores_;  // empty: all zero
+  std::vector<float> scores_;     // empty: all zero
+  std::size_t longest_text_ = 0;  // bytes
   TextIndex index_;
   SpecialTokens special_;
   bool adds_bos_ = false, adds_eos_ = false, adds_separator_ = false, adds_space_prefix_ = false;

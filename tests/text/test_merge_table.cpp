@@ -2,42 +2,31 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace plm {
 namespace {
 
-TEST(MergeTable, FindsEachPairAndNothingElse) {
+constexpr std::uint32_t kNone = 0xFFFFFFFFU;
+
+TEST(MergeTable, FindsEachMergeAndNothingElse) {
   std::vector<MergeEntry> entries;
-  for (TokenId i = 0; i < 1000; ++i)
-    entries.push_back({i % 31, i, {.rank = static_cast<std::uint32_t>(i), .product = i + 7}});
+  for (std::uint32_t i = 0; i < 1000; ++i) entries.push_back({static_cast<TokenId>(i % 31), i, i + 7});
   const MergeTable table(entries);
   for (const MergeEntry& entry : entries) {
-    const Merge merge = table.find(entry.left, entry.right);
-    EXPECT_EQ(merge.rank, entry.merge.rank);
-    EXPECT_EQ(merge.product, entry.merge.product);
-    EXPECT_EQ(table.find(entry.left + 31, entry.right).rank, Merge::kNoRank);
+    EXPECT_EQ(table.rank(entry.product, entry.left_bytes, kNone), entry.rank);
+    EXPECT_EQ(table.rank(entry.product + 31, entry.left_bytes, kNone), kNone);
   }
 }
 
-TEST(MergeTable, OrderOfThePairMatters) {
-  const MergeEntry entries[] = {{.left = 1, .right = 2, .merge = {.rank = 5, .product = 9}}};
-  const MergeTable table(entries);
-  EXPECT_EQ(table.find(1, 2).product, 9);
-  EXPECT_EQ(table.find(2, 1).rank, Merge::kNoRank);
+TEST(MergeTable, TheFirstOfEqualMergesCounts) {
+  const MergeEntry entries[] = {{.product = 1, .left_bytes = 2, .rank = 5}, {.product = 1, .left_bytes = 2, .rank = 8}};
+  EXPECT_EQ(MergeTable(entries).rank(1, 2, kNone), 5U);
 }
 
-TEST(MergeTable, TheFirstOfEqualPairsCounts) {
-  const MergeEntry entries[] = {{.left = 1, .right = 2, .merge = {.rank = 5, .product = 9}},
-                                {.left = 1, .right = 2, .merge = {.rank = 8, .product = 10}}};
-  EXPECT_EQ(MergeTable(entries).find(1, 2).rank, 5U);
-}
-
-TEST(MergeTable, NoTokenMergesWithNothing) {
-  const MergeEntry entries[] = {{.left = 1, .right = 2, .merge = {.rank = 5, .product = 9}}};
-  const MergeTable table(entries);
-  EXPECT_EQ(table.find(kNoToken, 2).rank, Merge::kNoRank);
-  EXPECT_EQ(table.find(1, kNoToken).rank, Merge::kNoRank);
-  EXPECT_EQ(MergeTable().find(1, 2).rank, Merge::kNoRank);
-  EXPECT_EQ(MergeTable(std::span<const MergeEntry>()).find(1, 2).rank, Merge::kNoRank);
+TEST(MergeTable, AnEmptyOneHasNone) {
+  EXPECT_EQ(MergeTable().rank(1, 2, kNone), kNone);
+  EXPECT_EQ(MergeTable(std::span<const MergeEntry>()).rank(1, 2, kNone), kNone);
 }
 
 }  // namespace

@@ -29,9 +29,34 @@ TEST(PreTokenizer, CutsAsTheModelsWereTrained) {
   EXPECT_EQ(pieces_of("falcon", "1234567"), (Words{"123", "456", "7"}));
 }
 
+// The names that came last; what they do with numbers, cases and scripts is what tells them apart.
+TEST(PreTokenizer, NewerNamesCutAsTheirFilesSay) {
+  EXPECT_EQ(pieces_of("kimi-k2", "HelloWorld 你好ab 1234"),
+            (Words{"Hello", "World", " ", "你好", "ab", " ", "123", "4"}));
+  EXPECT_EQ(pieces_of("afmoe", "1234567 12 123"), (Words{"1", "234", "567", " ", "12", " ", "123"}));
+  EXPECT_EQ(pieces_of("afmoe", "a中b"), (Words{"a", "中", "b"}));
+  EXPECT_EQ(pieces_of("laguna", "a\n\nb 12"), (Words{"a", "\n\n", "b", " ", "1", "2"}));
+  EXPECT_EQ(pieces_of("ufakzeka", "Ankara'da"), (Words{"Ankara", "'da"}));
+  EXPECT_EQ(pieces_of("jais-2", "a       b"), (Words{"a", "    ", "  ", " b"}));
+  EXPECT_EQ(pieces_of("minicpm5", "a12345"), (Words{"a", "123", "45"}));
+  EXPECT_EQ(pieces_of("spark2_5", "a\n\nb"), (Words{"a", "\n", "\n", "b"}));
+  EXPECT_EQ(pieces_of("granite-embed-multi-97m", "helloWorld कि"), (Words{"hello", "World", " कि"}));
+  EXPECT_EQ(find_pre_tokenizer("glm5")->whole_pieces, true);
+  EXPECT_EQ(find_pre_tokenizer("talkie"), find_pre_tokenizer("gpt-4o"));
+}
+
+// A million digits are cut without walking them again and again.
+TEST(PreTokenizer, LongNumbersTakeLinearTime) {
+  const std::string digits(1'000'000, '7');
+  Pieces pieces(digits);
+  ASSERT_TRUE(PreTokenizer::compile(find_pre_tokenizer("afmoe")->expressions).value().cut(pieces).has_value());
+  EXPECT_EQ(pieces.list().size(), 333'334U);
+}
+
 TEST(PreTokenizer, PiecesJoinToTheText) {
   for (const std::string_view name :
-       {"default", "gpt-2", "smollm", "falcon", "llama-bpe", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder"}) {
+       {"default", "gpt-2", "smollm", "falcon", "llama-bpe", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder",
+        "kimi-k2", "afmoe", "laguna", "jais-2", "spark2_5", "granite-embed-multi-97m"}) {
     const PreTokenizer pre_tokenizer = PreTokenizer::compile(find_pre_tokenizer(name)->expressions).value();
     for (const Json& string : tiny_bpe_golden().at("strings")) {
       const auto text = string.get<std::string>();

@@ -221,6 +221,24 @@ TEST(TokenizerOracle, Gemma3) {
   expect_oracle(*Tokenizer::load(open_vocabulary(path)).value(), read_json(golden));
 }
 
+// And public report TOK-06 of the conformance cases.
+TEST(TokenizerOracle, MiniLm) {
+  const fs::path folder = fetched("sentence_bert_config", ".json").parent_path(),
+                 golden = oracle_folder() / "minilm.json";
+  if (folder.empty() || !fs::exists(golden)) GTEST_SKIP() << "minilm is not fetched";
+  const Shared tokenizer = Tokenizer::load_huggingface(read_file(folder / "tokenizer.json"),
+                                                       read_file(folder / "tokenizer_config.json"), "minilm")
+                               .value();
+  const Json ids = read_json(golden);
+  for (std::size_t i = 0; i < oracle_strings().size(); ++i) {
+    const auto& [text, well_formed] = oracle_strings()[i];
+    if (!well_formed) continue;
+    EXPECT_EQ(tokenizer->encode(text, kSpecial).value(), ids.at("special")[i].get<Ids>()) << i << ": " << text;
+  }
+  EXPECT_EQ(tokenizer->encode("Hello world").value(), ids.at("with_bos_eos").get<Ids>());
+  EXPECT_EQ(tokenizer->encode("Hokkaidō").value(), (Ids{101, 20826, 102}));
+}
+
 class TokenizerOracleVocabulary : public testing::TestWithParam<const char*> {};
 
 TEST_P(TokenizerOracleVocabulary, IdsAreEqual) {

@@ -29,7 +29,7 @@ WAYS = {
     "gpt-2": dict(pre_tokenizer=GPT2),
     "smollm": dict(pre_tokenizer=pre.Sequence([pre.Digits(individual_digits=True), GPT2])),
     "llama-bpe": dict(pre_tokenizer=splits(LLAMA3), ignore_merges=True),
-    "glm4": dict(pre_tokenizer=splits(LLAMA3)),
+    "chatglm-bpe": dict(pre_tokenizer=splits(LLAMA3)),
     "qwen2": dict(pre_tokenizer=splits(QWEN2), normalizer=normalizers.NFC()),
     "stablelm2": dict(pre_tokenizer=splits(QWEN2)),
     "qwen35": dict(pre_tokenizer=splits(QWEN35)),
