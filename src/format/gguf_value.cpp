@@ -73,15 +73,6 @@ std::string_view characters(std::span<const std::byte> bytes) {
 std::string_view gguf_type_name(GgufType type) { return fact(type).name; }
 std::size_t gguf_type_bytes(GgufType type) { return fact(type).bytes; }
 
-std::string_view StringArray::Iterator::operator*() const {
-  return characters({at_ + sizeof(std::uint64_t), load<std::uint64_t>(at_)});
-}
-
-StringArray::Iterator& StringArray::Iterator::operator++() {
-  at_ += sizeof(std::uint64_t) + load<std::uint64_t>(at_);
-  return *this;
-}
-
 StringArray::Iterator StringArray::Iterator::operator++(int) {
   const Iterator before = *this;
   ++*this;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -43,12 +44,20 @@ class StringArray {
 
     Iterator() = default;
     explicit Iterator(const std::byte* at) : at_(at) {}
-    std::string_view operator*() const;
-    Iterator& operator++();
+    std::string_view operator*() const { return {reinterpret_cast<const char*>(at_ + sizeof(std::uint64_t)), size()}; }
+    Iterator& operator++() {
+      at_ += sizeof(std::uint64_t) + size();
+      return *this;
+    }
     Iterator operator++(int);
     bool operator==(const Iterator&) const = default;
 
    private:
+    [[nodiscard]] std::uint64_t size() const {
+      std::uint64_t bytes = 0;
+      std::memcpy(&bytes, at_, sizeof bytes);
+      return bytes;
+    }
     const std::byte* at_ = nullptr;
   };
 

@@ -115,7 +115,7 @@ std::string with_space_marks(std::string_view text, const SpaceRules& rules) {
       in_word = false;
       continue;
     }
-    if (!in_word && (owes_mark || rules.merges)) out.append(kSpaceMark);
+    if (!in_word && (owes_mark || (rules.merges && !out.empty()))) out.append(kSpaceMark);
     if (!in_word) owes_mark = false;
     in_word = true;
     out.push_back(c);

@@ -104,6 +104,19 @@ class FolderTest(ConvertTest):
                  for model in (FOLDER, self.out)]
         self.assertEqual(*texts)
 
+    def test_a_sentencepiece_model_stands_in_for_tokenizer_json(self):
+        folder = self.scratch / "folder"
+        folder.mkdir()
+        tokenizer = GOLDEN / "text" / "tiny_tokenizers" / "spm"
+        for path in (FOLDER / "config.json", FOLDER / "model.safetensors", *tokenizer.iterdir()):
+            (folder / path.name).write_bytes(path.read_bytes())
+        self.succeed("convert", folder, self.out)
+        self.assertEqual(self.inspect(self.out)["metadata"]["tokenizer.ggml.model"], "llama")
+        texts = [self.succeed("tokenize", model, "-p", "The old man  and the s\u00e9a", "--json").json()
+                 for model in (folder, self.out)]
+        self.assertEqual(*texts)
+        self.assertEqual(texts[0]["ids"][0], 1)
+
     def test_convert_with_a_type(self):
         self.succeed("convert", FOLDER, self.out, "--type", "q8_0")
         self.assertEqual(set(self.inspect(self.out)["storage_types"]), {"F32", "Q8_0"})

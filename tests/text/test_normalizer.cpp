@@ -40,6 +40,8 @@ TEST(Normalizer, SpacesBecomeMarks) {
   EXPECT_EQ(run(space_marks_step({.prepends = true, .merges = true}), "  a  b "), "▁a▁b");
   EXPECT_EQ(run(space_marks_step({.prepends = false, .merges = false}), " a  b "), "▁a▁▁b▁");
   EXPECT_EQ(run(space_marks_step({.prepends = true, .merges = false}), "a"), "▁a");
+  EXPECT_EQ(run(space_marks_step({.prepends = true, .merges = false}), " a"), "▁▁a");
+  EXPECT_EQ(run(space_marks_step({.prepends = false, .merges = true}), " a  b "), "a▁b");
   EXPECT_EQ(run(space_marks_step({}), ""), "");
 }
 

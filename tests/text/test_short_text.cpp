@@ -18,7 +18,8 @@ TEST(ShortText, EveryByteCounts) {
       std::string other = text;
       other[at] = static_cast<char>(other[at] ^ 1);
       EXPECT_FALSE(same_texts(text, other)) << size << " " << at;
-      if (size <= 8) EXPECT_NE(short_word(text.data(), size), short_word(other.data(), size)) << size << " " << at;
+      if (size > 8) continue;
+      EXPECT_NE(short_word(text.data(), size), short_word(other.data(), size)) << size << " " << at;
     }
   }
 }
