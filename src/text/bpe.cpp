@@ -24,7 +24,7 @@ constexpr auto kMarkLead = static_cast<unsigned char>(kSpaceMark[0]);
 class Bpe::Encoder final : public PieceEncoder {
  public:
   Encoder(const Bpe& bpe, std::size_t text_bytes)
-      : bpe_(bpe), recent_(std::clamp<std::size_t>(std::bit_ceil(text_bytes), 16, 8192)) {}
+      : bpe_(bpe), recent_(std::clamp<std::size_t>(std::bit_ceil(text_bytes), 16, 32768)) {}
 
   void append(std::string_view piece, std::vector<TokenId>& ids) override {
     if (bpe_.rules_.whole_pieces) {
