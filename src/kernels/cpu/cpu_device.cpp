@@ -9,6 +9,7 @@
 #include "base/aligned_buffer.h"
 #include "kernels/cpu/attention_cut.h"
 #include "kernels/cpu/cpu_storage.h"
+#include "kernels/cpu/cpu_views.h"
 
 namespace plm {
 namespace {
@@ -20,38 +21,6 @@ class OwnedStorage : public CpuStorage {
  private:
   AlignedBuffer buffer_;
 };
-
-std::byte* bytes_of(const Storage& storage) { return static_cast<const CpuStorage&>(storage).data(); }
-
-// Where a view begins, after making sure that it lies inside its storage.
-std::byte* bytes_of(const View& view) {
-  if (view.rows == 0) return nullptr;
-  const std::size_t row_bytes = view.type->row_bytes(view.columns);
-  PLM_CHECK(view.row_stride >= row_bytes || view.rows == 1);
-  PLM_CHECK(view.offset + (view.rows - 1) * view.row_stride + row_bytes <= view.storage->size());
-  return bytes_of(*view.storage) + view.offset;
-}
-
-std::span<const std::byte> touched_by(const View& view) {
-  if (view.rows == 0) return {};
-  return {bytes_of(view), (view.rows - 1) * view.row_stride + view.type->row_bytes(view.columns)};
-}
-
-Floats floats_of(const View& view) {
-  PLM_CHECK(view.type == &quant_f32 && view.offset % sizeof(float) == 0 && view.row_stride % sizeof(float) == 0);
-  return {reinterpret_cast<float*>(bytes_of(view)), view.rows, view.columns, view.row_stride / sizeof(float)};
-}
-
-bool same_shape(const View& a, const View& b) { return a.rows == b.rows && a.columns == b.columns; }
-
-const CpuWeight& weight_of(const Weight& weight) { return static_cast<const CpuWeight&>(weight); }
-
-bool is_vector(WeightRole role) { return role == WeightRole::norm || role == WeightRole::bias; }
-
-const float* vector_of(const Weight& weight, std::size_t columns) {
-  PLM_CHECK(is_vector(weight.role) && weight.inputs == columns);
-  return weight_of(weight).numbers.data();
-}
 
 // Every row and every page that `table` names exists; with `end` beyond the pages no kernel may be started.
 void check_table(const RowTable& table, const KvPlace& place, std::size_t rows) {
@@ -186,6 +155,8 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
     PLM_CHECK(source.outputs == 1);
     weight->numbers.resize(source.inputs);
     source.type->unpack(source.bytes.data(), weight->numbers.data(), source.inputs / source.type->block_size);
+  } else if (source.role == WeightRole::convolution) {
+    weight->numbers = tap_major(source);
   } else if (source.role != WeightRole::embedding && kernels_.panels) {
     PLM_TRY(pack(source, *weight));
   }
@@ -357,6 +328,8 @@ void CpuDevice::add(const View& x, const View& y) {
   enqueue(AddWork{floats_of(x), floats_of(y)}, {writes(floats_of(x)), reads(floats_of(y))});
 }
 
+void CpuDevice::scale(const View& x, float factor) { enqueue(ScaleWork{floats_of(x), factor}, {writes(floats_of(x))}); }
+
 void CpuDevice::all_reduce(const View&) {}  // one device: the sum is already complete
 
 void CpuDevice::statistics(const View& logits, std::span<RowStatistics> statistics) {
@@ -397,6 +370,10 @@ struct Runner {
   void operator()(const GateWork& work) const { kernels.gate_multiply(work, share(work)); }
   void operator()(const SoftCapWork& work) const { kernels.soft_cap(work, share(work)); }
   void operator()(const AddWork& work) const { kernels.add(work, share(work)); }
+  void operator()(const ScaleWork& work) const { kernels.scale(work, share(work)); }
+  void operator()(const ConvWork& work) const { kernels.causal_conv(work, share(work)); }
+  void operator()(const StateSpaceWork& work) const { kernels.state_space_scan(work, share(work)); }
+  void operator()(const DeltaRuleWork& work) const { kernels.delta_rule_scan(work, share(work)); }
   void operator()(const StatisticsWork& work) const { kernels.statistics(work, share(work)); }
   void operator()(const TopNWork& work) const { kernels.top_n(work, share(work)); }
 

@@ -42,6 +42,13 @@ class CpuDevice : public Device {
   void gate_multiply(const View& gate, const View& up, Activation activation, const View& out) override;
   void soft_cap(const View& x, float cap) override;
   void add(const View& x, const View& y) override;
+  void scale(const View& x, float factor) override;
+  void causal_conv(const View& in, const RowTable& table, const ConvPlace& place, const ConvWeights& weights,
+                   const View& out) override;
+  void state_space_scan(const StateSpaceInputs& in, const RowTable& table, const ScanPlace& place,
+                        const View& out) override;
+  void delta_rule_scan(const DeltaRuleInputs& in, const RowTable& table, const ScanPlace& place,
+                       const View& out) override;
   void all_reduce(const View& x) override;
 
   void statistics(const View& logits, std::span<RowStatistics> statistics) override;
@@ -51,7 +58,8 @@ class CpuDevice : public Device {
 
  private:
   using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
-                            StoreKvWork, AttentionWork, GateWork, SoftCapWork, AddWork, StatisticsWork, TopNWork>;
+                            StoreKvWork, AttentionWork, GateWork, SoftCapWork, AddWork, ScaleWork, ConvWork,
+                            StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it

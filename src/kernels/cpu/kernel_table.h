@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "kernels/cpu/recurrent_work.h"
 #include "kernels/cpu/work.h"
 #include "kernels/cpu_device.h"
 
@@ -25,6 +26,10 @@ struct KernelTable {
   void (*gate_multiply)(const GateWork& work, Share rows);
   void (*soft_cap)(const SoftCapWork& work, Share rows);
   void (*add)(const AddWork& work, Share rows);
+  void (*scale)(const ScaleWork& work, Share rows);
+  void (*causal_conv)(const ConvWork& work, Share channels);
+  void (*state_space_scan)(const StateSpaceWork& work, Share lane_groups);
+  void (*delta_rule_scan)(const DeltaRuleWork& work, Share lane_groups);
   void (*statistics)(const StatisticsWork& work, Share rows);
   void (*top_n)(const TopNWork& work, Share rows);
 };
@@ -39,6 +44,7 @@ void set_simd_integer_linear(KernelTable& table);
 void set_simd_layers(KernelTable& table);
 void set_simd_attention(KernelTable& table);
 void set_simd_logits(KernelTable& table);
+void set_simd_recurrent(KernelTable& table);
 
 // Products by the integer dot product of AVX-512 VNNI, which Highway does not have.
 namespace vnni {
@@ -60,6 +66,10 @@ void attention(const AttentionWork& work, Share row_heads);
 void gate_multiply(const GateWork& work, Share rows);
 void soft_cap(const SoftCapWork& work, Share rows);
 void add(const AddWork& work, Share rows);
+void scale(const ScaleWork& work, Share rows);
+void causal_conv(const ConvWork& work, Share channels);
+void state_space_scan(const StateSpaceWork& work, Share lane_groups);
+void delta_rule_scan(const DeltaRuleWork& work, Share lane_groups);
 void statistics(const StatisticsWork& work, Share rows);
 void top_n(const TopNWork& work, Share rows);
 }  // namespace reference

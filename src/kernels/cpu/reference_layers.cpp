@@ -69,6 +69,7 @@ void gate_multiply(const GateWork& work, Share rows) {
     case Activation::silu: return multiply_by_curve<silu_f32>(work, rows);
     case Activation::gelu_tanh: return multiply_by_curve<gelu_tanh_f32>(work, rows);
     case Activation::gelu_erf: return multiply_by_curve<gelu_erf_f32>(work, rows);
+    case Activation::sigmoid: return multiply_by_curve<sigmoid_f32>(work, rows);
   }
 }
 
@@ -84,6 +85,13 @@ void add(const AddWork& work, Share rows) {
     float* x = work.x.row(r);
     const float* y = work.y.row(r);
     for (std::size_t i = 0; i < work.x.columns; ++i) x[i] += y[i];
+  }
+}
+
+void scale(const ScaleWork& work, Share rows) {
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    for (std::size_t i = 0; i < work.x.columns; ++i) x[i] *= work.factor;
   }
 }
 

@@ -18,6 +18,10 @@ KernelTable reference_kernels() {
       .gate_multiply = reference::gate_multiply,
       .soft_cap = reference::soft_cap,
       .add = reference::add,
+      .scale = reference::scale,
+      .causal_conv = reference::causal_conv,
+      .state_space_scan = reference::state_space_scan,
+      .delta_rule_scan = reference::delta_rule_scan,
       .statistics = reference::statistics,
       .top_n = reference::top_n,
   };

@@ -89,6 +89,9 @@ void gate_multiply(const GateWork& work, Share rows) {
     case Activation::gelu_erf:
       return multiply_by_curve(
           work, rows, [](Floatv x) HWY_ATTR { return gelu_erf_vector(x); }, gelu_erf_f32);
+    case Activation::sigmoid:
+      return multiply_by_curve(
+          work, rows, [](Floatv x) HWY_ATTR { return sigmoid_vector(x); }, sigmoid_f32);
   }
 }
 
@@ -114,6 +117,17 @@ void add(const AddWork& work, Share rows) {
   }
 }
 
+void scale(const ScaleWork& work, Share rows) {
+  const FloatTag d;
+  const std::size_t n = work.x.columns;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(load(x + i), hn::Set(d, work.factor)), d, x + i);
+    for (; i < n; ++i) x[i] *= work.factor;
+  }
+}
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace plm
@@ -126,12 +140,14 @@ HWY_EXPORT(rope);
 HWY_EXPORT(gate_multiply);
 HWY_EXPORT(soft_cap);
 HWY_EXPORT(add);
+HWY_EXPORT(scale);
 void set_simd_layers(KernelTable& table) {
   table.rms_norm = &HWY_DYNAMIC_DISPATCH(rms_norm);
   table.rope = &HWY_DYNAMIC_DISPATCH(rope);
   table.gate_multiply = &HWY_DYNAMIC_DISPATCH(gate_multiply);
   table.soft_cap = &HWY_DYNAMIC_DISPATCH(soft_cap);
   table.add = &HWY_DYNAMIC_DISPATCH(add);
+  table.scale = &HWY_DYNAMIC_DISPATCH(scale);
 }
 }  // namespace plm
 #endif
