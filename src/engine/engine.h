@@ -104,6 +104,8 @@ class Engine {
  private:
   Engine() = default;
   void choose_context(const EngineOptions& options, std::size_t trained);
+  Result<void> make_pools(const EngineOptions& options);
+  [[nodiscard]] StatePools pools() const { return {*pages_, blocks_.get()}; }
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
   Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
 
@@ -113,7 +115,8 @@ class Engine {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
   StateLayout layout_;
-  std::unique_ptr<PagePool> pool_;
+  std::unique_ptr<PagePool> pages_;
+  std::unique_ptr<PagePool> blocks_;  // null: no layer is recurrent
   std::unique_ptr<PrefixCache> prefixes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t context_length_ = 0;

@@ -20,10 +20,12 @@ struct ModelShape {
   std::size_t parameter_count = 0;
 };
 
-/// What a sequence stores: one place per layer inside each page.
+/// What a sequence stores: one place per layer with attention inside each page, and a block for recurrent layers, where
+/// these have their places (model/layers/).
 struct StateLayout {
   std::vector<KvPlace> layers;
   std::size_t page_bytes = 0;
+  std::size_t block_bytes = 0;  ///< 0: no layer is recurrent
   [[nodiscard]] std::size_t cell_bytes() const { return page_bytes / kPageCells; }
 
   /// Gives the next layer its place. Error (usage): the type holds whole blocks, and a head is no multiple of one.
