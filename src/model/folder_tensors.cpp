@@ -9,6 +9,7 @@
 
 #include "base/half.h"
 #include "base/utf8.h"
+#include "model/mapped_rows.h"
 
 namespace plm {
 namespace {
@@ -150,6 +151,7 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
   if (shape.empty() || shape.size() > 4 || tensor.entry->bytes.empty()) {
     return refuse(tensor, "shape [{}], expected one to four dimensions above 0", fmt::join(shape, ", "));
   }
+  if (has_changes(rule)) return plan_mapped_rows(folder_, tensor, rule, with_layer(rule.to, match.layer));
   FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = {shape.rbegin(), shape.rend()}};
   PLM_TRY_ASSIGN(const std::size_t heads, heads_of(tensor, rule));
   const bool is_vector = shape.size() == 1;  // norms and biases are float32 everywhere
@@ -176,7 +178,11 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
   for (const FolderTensor& tensor : folder->tensors()) {
     if (is_tied && tensor.name == form.head) continue;
     if (const auto match = find_rule(tensor.name, form.tensors)) {
-      matches.emplace_back(*match, &tensor);
+      // Rules that follow may take other rows of the same tensor.
+      for (std::size_t rule = match->rule; rule < form.tensors.size(); ++rule) {
+        if (form.tensors[rule].from == form.tensors[match->rule].from)
+          matches.push_back({{rule, match->layer}, &tensor});
+      }
     } else if (std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);
     }

@@ -34,6 +34,19 @@ struct SettingRule {
   double max = 1U << 20;
 };
 
+/// What becomes of every number of a tensor; but for `none` the result is float32.
+enum class NumberChange : std::uint8_t { none, to_float, plus_one, minus_exp };
+
+/// Which rows of its source a tensor consists of, and factors on them. The source's dimensions but the last make rows.
+struct RowMap {
+  std::vector<std::uint32_t> source = {};  ///< for each row, the row that it is; empty: all, in their order
+  std::vector<float> factors = {};         ///< one for each row, or one for all; empty: none
+  std::size_t matrices = 1;                ///< that the rows are dealt out to, in equal parts
+};
+
+/// For TensorRule::folded: a matrix of one column.
+inline constexpr std::string_view kOneColumn = "1";
+
 /// A tensor that takes another name. "{}" in both names stands for the number of a layer.
 struct TensorRule {
   std::string_view from;
@@ -41,6 +54,11 @@ struct TensorRule {
   /// Not empty: the rows of each head stand in halves and are brought into pairs, as rotary positions in GGUF's llama
   /// want them. The setting that counts the heads.
   std::string_view heads = {};
+  NumberChange numbers = NumberChange::none;
+  /// Where rows move, are left out or get factors. Several rules may take rows of one tensor. Errors name the setting.
+  Result<RowMap> (*rows)(const ConfigReader& config, std::size_t count) = nullptr;
+  /// Of a vector that becomes a matrix: the setting that says how many rows it is folded to, or kOneColumn.
+  std::string_view folded = {};
 };
 
 /// The file that a folder is becoming, for what the tables cannot say.

@@ -38,9 +38,18 @@ class WeightReader {
   /// A vector (norm, bias), float32 on the device; another type in the file is converted with a warning.
   [[nodiscard]] Result<std::unique_ptr<Weight>> vector(const std::string& name, WeightRole role, std::size_t size);
 
+  /// The same for a vector that the file holds as a matrix of one column, or as a vector.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> column(const std::string& name, WeightRole role, std::size_t size);
+
+  /// A vector of equal numbers, which no file holds.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> constant(WeightRole role, std::size_t size, float value);
+
   [[nodiscard]] ModelFile& file() const { return file_; }
 
  private:
+  // Takes to the device what is (part of) the tensor `entry`.
+  Result<std::unique_ptr<Weight>> take(const WeightSource& source, const TensorEntry& entry);
+
   ModelFile& file_;
   Device* device_ = nullptr;  // null: only looks
 };
