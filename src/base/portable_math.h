@@ -42,6 +42,9 @@ inline constexpr float kErfFarCoefficients[] = {-1.047766399936249e+1F, 1.297719
 inline constexpr float kSqrtTwoOverPi = 0.7978845608028654F;
 inline constexpr float kGeluCubic = 0.044715F;
 inline constexpr float kSqrtHalf = 0.7071067811865476F;
+// The gate of gpt-oss.
+inline constexpr float kSwigluSlope = 1.702F;
+inline constexpr float kSwigluLimit = 7.0F;
 
 /// c[0] x^(N-1) + ... + c[N-1], by fused steps.
 template <std::size_t N>
@@ -73,7 +76,15 @@ template <std::size_t N>
 }
 
 /// x / (1 + e^-x) in float32.
+[[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 [[nodiscard]] inline float silu_f32(float x) { return x / (1.0F + exp_f32(-x)); }
+/// The gated unit of gpt-oss: both inputs held back, the gate a steeper silu, 1 added to what it multiplies.
+[[nodiscard]] inline float clamped_swiglu_f32(float gate, float up) {
+  namespace pm = portable_math;
+  const float held = gate > pm::kSwigluLimit ? pm::kSwigluLimit : gate;
+  const float linear = up > pm::kSwigluLimit ? pm::kSwigluLimit : up < -pm::kSwigluLimit ? -pm::kSwigluLimit : up;
+  return held / (1.0F + exp_f32(-(pm::kSwigluSlope * held))) * (linear + 1.0F);
+}
 
 /// tanh x in float32, within 2e-7.
 [[nodiscard]] inline float tanh_f32(float x) {

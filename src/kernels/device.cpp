@@ -14,7 +14,9 @@ SplitAxis split_axis(WeightRole role) {
     case WeightRole::ffn_down: return SplitAxis::inputs;
     case WeightRole::embedding:
     case WeightRole::norm:
-    case WeightRole::bias: return SplitAxis::none;
+    case WeightRole::bias:
+    case WeightRole::router:
+    case WeightRole::attention_latent: return SplitAxis::none;
   }
   return SplitAxis::none;
 }

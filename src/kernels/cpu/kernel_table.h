@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "kernels/cpu/expert_work.h"
 #include "kernels/cpu/work.h"
 #include "kernels/cpu_device.h"
 
@@ -27,6 +28,10 @@ struct KernelTable {
   void (*add)(const AddWork& work, Share rows);
   void (*statistics)(const StatisticsWork& work, Share rows);
   void (*top_n)(const TopNWork& work, Share rows);
+
+  void (*route)(const RouteWork& work, Share rows);
+  void (*sum_experts)(const ExpertSumWork& work, Share rows);
+  void (*add_gated)(const AddGatedWork& work, Share rows);
 };
 
 [[nodiscard]] KernelTable reference_kernels();
@@ -39,6 +44,7 @@ void set_simd_integer_linear(KernelTable& table);
 void set_simd_layers(KernelTable& table);
 void set_simd_attention(KernelTable& table);
 void set_simd_logits(KernelTable& table);
+void set_simd_experts(KernelTable& table);
 
 // Products by the integer dot product of AVX-512 VNNI, which Highway does not have.
 namespace vnni {
@@ -62,6 +68,10 @@ void soft_cap(const SoftCapWork& work, Share rows);
 void add(const AddWork& work, Share rows);
 void statistics(const StatisticsWork& work, Share rows);
 void top_n(const TopNWork& work, Share rows);
+
+void route(const RouteWork& work, Share rows);
+void sum_experts(const ExpertSumWork& work, Share rows);
+void add_gated(const AddGatedWork& work, Share rows);
 }  // namespace reference
 
 }  // namespace plm

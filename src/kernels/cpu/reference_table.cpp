@@ -20,6 +20,9 @@ KernelTable reference_kernels() {
       .add = reference::add,
       .statistics = reference::statistics,
       .top_n = reference::top_n,
+      .route = reference::route,
+      .sum_experts = reference::sum_experts,
+      .add_gated = reference::add_gated,
   };
 }
 
