@@ -2,7 +2,7 @@
 """Writes the checkpoints in tests/golden/oracle that no other oracle has: small random networks of transformers' own
 classes, saved as GGUF, and what transformers computes with them in float32.
 
-    python tools/make_family_golden.py OUT [PHI3_LONGROPE_FOLDER]
+    python tools/make_family_golden.py OUT [--only NAME,...] [PHI3_LONGROPE_FOLDER]
 
 Needs torch, transformers, gguf and safetensors. The folder is a Hugging Face checkpoint with longrope whose original
 context is at least 24 tokens; with it, phi3_longrope_short.golden.safetensors is written too.
@@ -37,12 +37,38 @@ CASES = {
                                            rope_parameters={"rope_type": "dynamic", "rope_theta": 10000.0,
                                                             "factor": 4.0}),
                                keys={"rope.scaling.type": "dynamic", "rope.scaling.factor": 4.0}),
+    "olmoe": dict(arch="olmoe", model_type="olmoe", seed=96,
+                  config=dict(num_hidden_layers=2, num_experts=6, num_experts_per_tok=2, intermediate_size=24),
+                  keys={"expert_count": 6, "expert_used_count": 2}),
+    "qwen2_moe": dict(arch="qwen2moe", model_type="qwen2_moe", seed=97,
+                      config=dict(num_hidden_layers=2, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=24,
+                                  shared_expert_intermediate_size=40),
+                      keys={"expert_count": 6, "expert_used_count": 3, "expert_feed_forward_length": 24,
+                            "expert_shared_feed_forward_length": 40}),
+    # Keys and tensors as they were before keys and values had a tensor each; experts are chosen by group.
+    "deepseek_v2_old": dict(arch="deepseek2", model_type="deepseek_v2", seed=98,
+                            config=dict(num_hidden_layers=2, num_key_value_heads=4, q_lora_rank=None, kv_lora_rank=32,
+                                        qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=12, n_routed_experts=8,
+                                        n_shared_experts=1, num_experts_per_tok=3, moe_intermediate_size=16,
+                                        first_k_dense_replace=1, n_group=4, topk_group=2,
+                                        topk_method="group_limited_greedy", routed_scaling_factor=1.5),
+                            keys={"attention.kv_lora_rank": 32, "attention.key_length": 24,
+                                  "attention.value_length": 12, "rope.dimension_count": 8, "expert_count": 8,
+                                  "expert_used_count": 3, "expert_shared_count": 1, "expert_feed_forward_length": 16,
+                                  "expert_group_count": 4, "expert_group_used_count": 2, "expert_weights_scale": 1.5,
+                                  "leading_dense_block_count": 1}),
 }
 NAMES = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
          "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv",
          "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate_up_proj": "ffn_up",
-         "post_attention_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
+         "post_attention_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+         "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa", "self_attn.kv_a_layernorm": "attn_kv_a_norm",
+         "self_attn.kv_b_proj": "attn_kv_b", "mlp.gate": "ffn_gate_inp", "mlp.experts.down_proj": "ffn_down_exps",
+         "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
+for part in ("gate", "up", "down"):
+    for shared in ("mlp.shared_expert", "mlp.shared_experts"):
+        NAMES[f"{shared}.{part}_proj"] = f"ffn_{part}_shexp"
 
 
 def build(case):
@@ -97,6 +123,16 @@ def paired(weight, heads):
     return weight.reshape(heads, 2, weight.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(weight.shape)
 
 
+def split_experts(tensors):
+    """Gate and up of all experts, which transformers joins, each by itself."""
+    for name, weight in tensors.items():
+        if name.endswith("mlp.experts.gate_up_proj"):
+            for part, half in zip(("ffn_gate_exps", "ffn_up_exps"), weight.chunk(2, dim=1)):
+                yield name.replace("mlp.experts.gate_up_proj", part), half.contiguous()
+        else:
+            yield name, weight
+
+
 def write_gguf(case, model, path):
     config = model.config
     writer = gguf.GGUFWriter(path, case["arch"])
@@ -110,23 +146,26 @@ def write_gguf(case, model, path):
     writer.add_float32(f"{arch}.attention.layer_norm_rms_epsilon", config.rms_norm_eps)
     rope = config.rope_parameters
     writer.add_float32(f"{arch}.rope.freq_base", rope.get("full_attention", rope)["rope_theta"])
-    for name, weight in model.state_dict().items():
+    for name, weight in split_experts(model.state_dict()):
         numbers = weight.numpy()
         if name == "lm_head.weight" and config.tie_word_embeddings:
             continue
         if name.startswith("model.layers."):
             index, rest = name[len("model.layers."):].split(".", 1)
-            short = NAMES[rest.removesuffix(".weight")]
+            kind = "bias" if rest.endswith(".bias") else "weight"
+            short = NAMES.get(rest.removesuffix(f".{kind}"), rest)
+            if short == "ffn_gate_inp_shexp":
+                numbers = numbers[0]
             if short == "ffn_norm" and arch == "olmo2":
                 short = "post_attention_norm"
             if case.get("paired") and short in ("attn_q", "attn_k"):
                 heads = config.num_attention_heads if short == "attn_q" else config.num_key_value_heads
                 numbers = paired(numbers, heads)
-            to = f"blk.{index}.{short}.weight"
+            to = f"blk.{index}.{short}.{kind}"
         else:
             to = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
                   "lm_head.weight": "output.weight"}[name]
-        if numbers.ndim == 1:
+        if numbers.ndim == 1 or "ffn_gate_inp" in to:
             writer.add_tensor(to, numbers)
         else:
             kind = gguf.GGMLQuantizationType.BF16
@@ -139,8 +178,12 @@ def write_gguf(case, model, path):
 
 def main():
     out = sys.argv[1]
+    only = sys.argv[3].split(",") if sys.argv[2:3] == ["--only"] else []
+    rest = sys.argv[4:] if only else sys.argv[2:]
     torch.set_num_threads(1)
     for name, case in CASES.items():
+        if only and name not in only:
+            continue
         model = build(case)
         ids = torch.randint(4, 320, (LENGTH,), generator=torch.Generator().manual_seed(case["seed"]))
         # transformers' dynamic base follows the length of the text, ours the configured context: LENGTH, here.
@@ -149,8 +192,8 @@ def main():
         with open(f"{out}/{name}.golden.json", "w") as file:
             json.dump({"seed": case["seed"], "greedy_min_margin": margin if margin < float("inf") else None}, file)
         print(name, "margin", margin)
-    if len(sys.argv) > 2:
-        model = AutoModelForCausalLM.from_pretrained(sys.argv[2], dtype=torch.float32, attn_implementation="eager")
+    if rest:
+        model = AutoModelForCausalLM.from_pretrained(rest[0], dtype=torch.float32, attn_implementation="eager")
         ids = torch.randint(4, 320, (24,), generator=torch.Generator().manual_seed(96))
         print("phi3_longrope_short", golden(model.eval(), f"{out}/phi3_longrope_short.golden.safetensors", ids))
 

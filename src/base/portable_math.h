@@ -45,6 +45,9 @@ inline constexpr float kSqrtHalf = 0.7071067811865476F;
 // log(1 + u) for u from 0 to 1 = 2 artanh(s), s = u / (2 + u) <= 1/3: the series in s^2, 1/(2i + 1) from i = 8 down.
 inline constexpr float kLog1pCoefficients[] = {0x1.e1e1e2p-5F, 0x1.111112p-4F, 0x1.3b13b2p-4F, 0x1.745d18p-4F,
                                                0x1.c71c72p-4F, 0x1.24924ap-3F, 0x1.99999ap-3F, 0x1.555556p-2F};
+// The gate of gpt-oss.
+inline constexpr float kSwigluSlope = 1.702F;
+inline constexpr float kSwigluLimit = 7.0F;
 
 /// c[0] x^(N-1) + ... + c[N-1], by fused steps.
 template <std::size_t N>
@@ -77,6 +80,13 @@ template <std::size_t N>
 
 /// x / (1 + e^-x) in float32.
 [[nodiscard]] inline float silu_f32(float x) { return x / (1.0F + exp_f32(-x)); }
+/// The gated unit of gpt-oss: both inputs held back, the gate a steeper silu, 1 added to what it multiplies.
+[[nodiscard]] inline float clamped_swiglu_f32(float gate, float up) {
+  namespace pm = portable_math;
+  const float held = gate > pm::kSwigluLimit ? pm::kSwigluLimit : gate;
+  const float linear = up > pm::kSwigluLimit ? pm::kSwigluLimit : up < -pm::kSwigluLimit ? -pm::kSwigluLimit : up;
+  return held / (1.0F + exp_f32(-(pm::kSwigluSlope * held))) * (linear + 1.0F);
+}
 
 /// 1 / (1 + e^-x) in float32.
 [[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }

@@ -17,7 +17,9 @@ SplitAxis split_axis(WeightRole role) {
     case WeightRole::embedding:
     case WeightRole::norm:
     case WeightRole::bias:
-    case WeightRole::convolution: return SplitAxis::none;
+    case WeightRole::convolution:
+    case WeightRole::router:
+    case WeightRole::attention_latent: return SplitAxis::none;
   }
   return SplitAxis::none;
 }

@@ -43,13 +43,16 @@ enum class WeightRole {
   recurrent_input,
   recurrent_output,
   convolution,
+  router,
+  attention_latent,  ///< what all heads read: DeepSeek's low-rank queries and keys
 };
 
 /// Axis along which a weight [outputs, inputs] may be cut over devices.
 enum class SplitAxis { none, outputs, inputs };
 [[nodiscard]] SplitAxis split_axis(WeightRole role);
 
-/// A matrix [outputs, inputs] (or a vector: outputs = 1) in whatever shape the device wants it.
+/// A matrix [outputs, inputs] (or a vector: outputs = 1), or several of one shape, in whatever shape the device wants
+/// it.
 class Weight {
  public:
   virtual ~Weight() = default;
@@ -57,12 +60,13 @@ class Weight {
   const StorageType* type = nullptr;  ///< as in the file
   std::size_t outputs = 0;
   std::size_t inputs = 0;
+  std::size_t count = 1;  ///< of matrices: one for each expert or head
   std::size_t denormals =
       0;  ///< numbers of a plain type too small for a normal float32; many processors are slow on them
 };
 
-/// What a file says about a weight. `bytes` are rows of `inputs` numbers and must outlive the Weight, which keeps
-/// `owner` for that where it is not null.
+/// What a file says about a weight. `bytes` are rows of `inputs` numbers, one matrix behind the other, and must outlive
+/// the Weight, which keeps `owner` for that where it is not null.
 struct WeightSource {
   std::string_view name;  ///< for errors
   WeightRole role;
@@ -71,6 +75,7 @@ struct WeightSource {
   std::size_t inputs;
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner = nullptr;
+  std::size_t count = 1;
 };
 
 /// Where a layer's keys and values lie inside each page of a sequence; in what order there is the device's affair. The
@@ -79,9 +84,15 @@ struct KvPlace {
   std::size_t offset = 0;  ///< bytes from the start of the page
   const StorageType* type = &quant_f32;
   std::size_t kv_heads = 0;
-  std::size_t head_dim = 0;
+  std::size_t head_dim = 0;  ///< numbers of a key
+  /// Not 0: no values are stored; the value of a cell is the first so many numbers of its key (latent attention).
+  std::size_t latent_dim = 0;
+
+  [[nodiscard]] std::size_t value_dim() const { return latent_dim > 0 ? latent_dim : head_dim; }
+  /// Bytes of the keys of one layer in one page; the values, if any, take as many.
+  [[nodiscard]] std::size_t key_bytes() const { return kv_heads * kPageCells * type->row_bytes(head_dim); }
   /// Bytes of one layer in one page.
-  [[nodiscard]] std::size_t bytes() const { return 2 * kv_heads * kPageCells * type->row_bytes(head_dim); }
+  [[nodiscard]] std::size_t bytes() const { return (latent_dim > 0 ? 1 : 2) * key_bytes(); }
 };
 
 // ---- What recurrent layers keep of a sequence: one block of float32 numbers, which every row changes.
@@ -143,13 +154,15 @@ struct RowTable {
 
 enum class RopeLayout { interleaved, half_split };  ///< pairs (2i, 2i+1) or (i, i + n/2)
 
-/// What a gate goes through. The two forms of GELU: x Phi(x), and its approximation by tanh.
-enum class Activation { silu, gelu_tanh, gelu_erf, sigmoid };
+/// What a gate goes through. The two forms of GELU: x Phi(x), and its approximation by tanh. clamped_swiglu multiplies
+/// g / (1 + e^(-1.702 g)) by up + 1, the gate g at most 7 and up between -7 and 7 (gpt-oss).
+enum class Activation { silu, gelu_tanh, gelu_erf, clamped_swiglu, sigmoid };
 
 /// How a product query . key becomes a score.
 struct ScoreRule {
-  float scale;         ///< a factor
-  float soft_cap = 0;  ///< then cap * tanh(score / cap), where it is not 0
+  float scale;                    ///< a factor
+  float soft_cap = 0;             ///< then cap * tanh(score / cap), where it is not 0
+  const Weight* sinks = nullptr;  ///< [q_heads] one more score for each head, of a cell that has no value; or null
 
   ScoreRule(float factor, float cap = 0) : scale(factor), soft_cap(cap) {}  // NOLINT(google-explicit-constructor)
 };
@@ -180,6 +193,44 @@ struct DeltaRuleInputs {
   const Weight& rates;  ///< [heads], below 0
 };
 
+// ---- Mixtures of experts
+
+/// How the router's scores choose the experts of a row and weigh them. Where scores are equal, the lower number wins.
+struct RouterRule {
+  enum class Scores : std::uint8_t {
+    softmax,            ///< over all experts, then the best are chosen
+    softmax_of_chosen,  ///< the best are chosen, then over those
+    sigmoid,            ///< of each expert by itself
+  };
+  static constexpr std::size_t kMostExperts = 1024;
+
+  Scores scores = Scores::softmax;
+  std::size_t used = 1;         ///< experts of a row, k
+  std::size_t groups = 1;       ///< equal runs of experts, of which only `used_groups` may be chosen from
+  std::size_t used_groups = 1;  ///< those with the largest sums of their `group_best` largest scores
+  std::size_t group_best = 1;
+  bool is_normalised = false;  ///< weights are divided by their sum + 1e-20
+  float scale = 1;             ///< of the weights, at the end
+};
+
+/// The matrices of a layer's experts, one expert behind the other, and their biases [experts, outputs], or null.
+struct ExpertWeights {
+  const Weight* gate;  ///< [experts, ffn_size, hidden_size]
+  const Weight* up;    ///< the same
+  const Weight* down;  ///< [experts, hidden_size, ffn_size]
+  const Weight* gate_bias = nullptr;
+  const Weight* up_bias = nullptr;
+  const Weight* down_bias = nullptr;
+  Activation activation = Activation::silu;
+};
+
+/// Memory for the rows of all experts: each row of a pass k times, sorted by expert.
+struct ExpertScratch {
+  View rows;  ///< [rows * k, hidden_size]
+  View gate;  ///< [rows * k, ffn_size]
+  View up;    ///< the same
+};
+
 /// What is known of a row of logits without looking at all of them. entropy in nats.
 struct RowStatistics {
   float max = 0;
@@ -208,6 +259,8 @@ class Device : public Memory {
   virtual void download(const View& from, std::span<std::byte> to) = 0;
   /// Copies a whole storage onto another of the same size.
   virtual void copy(Storage& to, const Storage& from) = 0;
+  /// Copies the numbers of a view into another of the same shape and type.
+  virtual void copy(const View& to, const View& from) = 0;
   /// out[i] = in[indices[i]]; indices < in.rows.
   virtual void gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) = 0;
 
@@ -220,16 +273,22 @@ class Device : public Memory {
   ///    device is made): for each group of inputs that share a scale, the product of whole numbers, exact, converted to
   ///    float32; then fused sum + product * (scale * input scale), sum + offset * (sum of levels * input scale).
   virtual void linear(const Weight& weight, const View& in, const View& out, const Weight* bias = nullptr) = 0;
+  /// A row as `weight.count` heads of equal width: the first `outputs` numbers of each head of out = the head's own
+  /// matrix times the first `inputs` numbers of that head of in; as `linear` with activations kept float32.
+  virtual void head_linear(const Weight& weight, const View& in, const View& out) = 0;
   /// out = in / sqrt(lanes16(in^2)/n + epsilon) * gain, row by row. In place is allowed.
   virtual void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) = 0;
-  /// Rotates the first 2 * angles.columns/2 numbers of every head in place. angles[r] = cosines, then sines.
+  /// Rotates the first 2 * angles.columns/2 numbers of every head in place; the last head may end behind them.
+  /// angles[r] = cosines, then sines.
   virtual void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) = 0;
-  /// Writes keys and values of every row to its slot, rounded to the place's type.
+  /// Writes keys and values of every row to its slot, rounded to the place's type. `values` has no rows where the place
+  /// stores none.
   virtual void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) = 0;
   /// Softmax attention of every query head over what its row sees; query head h reads KV head h / (q_heads / kv_heads).
   /// Per page: scores q.k (fused, dimensions in order) by the rule, e^(score - page max), lanes16 over the cells of the
   /// page, values summed cell by cell (fused), pages combined in order. Numbers of q8_0 are the rounded products
-  /// level * scale. A row that sees nothing gets zeros. `out` must not lie on `queries`.
+  /// level * scale. Values that are part of their keys: for each dimension, lanes16 (fused) over the visible cells of
+  /// the page. A sink joins behind the pages. A row that sees nothing gets zeros. `out` must not lie on `queries`.
   virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                          const View& out) = 0;
   /// out = activation(gate) * up.
@@ -255,6 +314,19 @@ class Device : public Memory {
   /// fused, as is the change of m.
   virtual void delta_rule_scan(const DeltaRuleInputs& in, const RowTable& table, const ScanPlace& place,
                                const View& out) = 0;
+
+  // ---- mixtures of experts
+  /// routing[r] = the numbers of the k experts of row r, the best first, then their weights. softmax: e^(score - max)
+  /// divided by lanes16 of all; over the chosen: in the order of their choice. sigmoid: 1 / (1 + e^-score). With a
+  /// bias [experts], score + bias chooses, and the score alone weighs. Sums of groups and of weights: best first.
+  virtual void route(const View& scores, const RouterRule& rule, const Weight* bias, const View& routing) = 0;
+  /// out[r] = sum over the experts of the row, as `routing` has them, of weight * expert(in[r]), fused, the first
+  /// first; expert(x) = down(activation(gate(x)) * up(x)), each as `linear`. Each expert's weights are read once for
+  /// all of its rows. `out` must not lie on `in`.
+  virtual void experts(const ExpertWeights& weights, const View& in, const View& routing, const ExpertScratch& scratch,
+                       const View& out) = 0;
+  /// x[r] += y[r] / (1 + e^-gates[r][0]): a branch that every row weighs for itself.
+  virtual void add_gated(const View& x, const View& y, const View& gates) = 0;
 
   /// Sums x over all devices in rank order.
   virtual void all_reduce(const View& x) = 0;

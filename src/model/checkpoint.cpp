@@ -79,7 +79,7 @@ Result<void> add_settings(const HuggingFaceForm& form, CheckpointDraft& draft) {
 }
 
 // "103K", "1.2B": a number of parameters as names of models give it, with at least two digits.
-std::string size_label(std::uint64_t parameters) {
+std::string rounded_count(std::uint64_t parameters) {
   auto scaled = static_cast<double>(parameters);
   std::string_view unit = "K";
   for (const std::string_view larger : {"K", "M", "B", "T"}) {
@@ -88,6 +88,20 @@ std::string size_label(std::uint64_t parameters) {
     if (scaled <= 1000) break;
   }
   return fmt::format("{:.{}f}{}", scaled, scaled <= 0.5 ? 2 : scaled < 9.5 ? 1 : 0, unit);
+}
+
+// The number of parameters; with experts "8x7B", as though there was one expert, times how many there are.
+std::string size_label(const std::vector<FolderTensorPlan>& tensors) {
+  std::uint64_t parameters = 0, experts = 0;
+  for (const FolderTensorPlan& tensor : tensors) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t dim : tensor.dims) count *= dim;
+    const bool is_of_experts = tensor.name.find("_exps.") != std::string::npos;
+    if (is_of_experts) experts = tensor.dims.back();
+    parameters += is_of_experts ? count / tensor.dims.back() : count;
+  }
+  if (parameters == 0) return "";
+  return experts > 0 ? fmt::format("{}x{}", experts, rounded_count(parameters)) : rounded_count(parameters);
 }
 
 // What most of the numbers are stored as, by the numbers that GGUF has for it.
@@ -242,13 +256,7 @@ Result<void> FolderTranslation::add_model() {
   PLM_TRY(add_settings(*found->form, draft));
   PLM_TRY(add_pooling(*folder_, architecture, keys_));
   PLM_TRY_ASSIGN(auto plans, plan_folder_tensors(folder_, *found->form, parts_.warnings));
-  std::uint64_t parameters = 0;
-  for (const FolderTensorPlan& plan : plans) {
-    std::uint64_t count = 1;
-    for (const std::uint64_t dim : plan.dims) count *= dim;
-    parameters += count;
-  }
-  if (parameters > 0) keys_.add_string("general.size_label", size_label(parameters));
+  if (const std::string label = size_label(plans); !label.empty()) keys_.add_string("general.size_label", label);
   keys_.add_u32("general.file_type", file_type(plans));
   keys_.add_u32("general.quantization_version", 2);
   for (CheckpointDraft::Extra& extra : draft.extra) add_extra(std::move(extra));

@@ -20,33 +20,45 @@ constexpr std::size_t kNoLayer = 0;
 // Buffers that old versions saved; they are computed here.
 constexpr std::string_view kComputed[] = {".rotary_emb.inv_freq", ".attn.masked_bias", ".attention.masked_bias"};
 
-/// A tensor's rule and layer.
+/// A tensor's rule, layer and expert.
 struct Match {
   std::size_t rule = 0;
-  std::optional<std::uint64_t> layer;
+  std::optional<std::uint64_t> layer = {};
+  std::optional<std::uint64_t> expert = {};
 };
 
-// Whether `name` is `pattern` with a number for "{}".
-std::optional<Match> match_name(std::string_view name, std::string_view pattern, std::size_t rule) {
-  const std::size_t hole = pattern.find(kLayer);
-  if (hole == std::string_view::npos) return name == pattern ? std::optional(Match{rule, {}}) : std::nullopt;
-  const std::string_view tail = pattern.substr(hole + kLayer.size());
-  if (name.size() < hole + tail.size() || !name.starts_with(pattern.substr(0, hole)) || !name.ends_with(tail)) {
-    return std::nullopt;
-  }
-  const std::string_view digits = name.substr(hole, name.size() - hole - tail.size());
-  std::uint64_t layer = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
-  const bool is_number = code == std::errc() && end == digits.data() + digits.size();
-  const bool is_plain = digits.size() == 1 || !digits.starts_with('0');
-  return is_number && is_plain && layer < kMostLayers ? std::optional(Match{rule, layer}) : std::nullopt;
+// Takes a number off the front of `text`; numbers are written without leading zeros.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  if (code != std::errc() || (digits > 1 && text.front() == '0') || number >= kMostLayers) return std::nullopt;
+  text.remove_prefix(digits);
+  return number;
 }
 
-std::optional<Match> find_rule(std::string_view name, std::span<const TensorRule> rules) {
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (auto match = match_name(name, rules[i].from, i)) return match;
+// Whether `name` is `pattern` with numbers for "{}".
+std::optional<Match> match_name(std::string_view name, std::string_view pattern, std::size_t rule) {
+  Match match{.rule = rule};
+  for (std::optional<std::uint64_t>* number : {&match.layer, &match.expert}) {
+    const std::size_t hole = pattern.find(kLayer);
+    if (hole == std::string_view::npos) break;
+    if (name.substr(0, hole) != pattern.substr(0, hole)) return std::nullopt;
+    name.remove_prefix(hole);
+    pattern.remove_prefix(hole + kLayer.size());
+    *number = take_number(name);
+    if (!number->has_value()) return std::nullopt;
   }
-  return std::nullopt;
+  return name == pattern ? std::optional(match) : std::nullopt;
+}
+
+// A tensor that is cut up has a rule for each part.
+std::vector<Match> find_rules(std::string_view name, std::span<const TensorRule> rules) {
+  std::vector<Match> found;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (auto match = match_name(name, rules[i].from, i)) found.push_back(*match);
+  }
+  return found;
 }
 
 std::string with_layer(std::string_view pattern, std::optional<std::uint64_t> layer) {
@@ -63,6 +75,30 @@ const GgmlType* ggml_type_of(SafetensorsDtype dtype) {
     default: return nullptr;
   }
 }
+
+// Copies numbers of one 16-bit or 32-bit type, or makes them float32.
+class NumberCopy {
+ public:
+  NumberCopy(SafetensorsDtype from, bool to_float) : from_(from), to_float_(to_float) {}
+
+  [[nodiscard]] std::size_t from_bytes() const { return from_ == SafetensorsDtype::f32 ? 4 : 2; }
+  [[nodiscard]] std::size_t to_bytes() const { return to_float_ ? 4 : from_bytes(); }
+
+  void operator()(const std::byte* from, std::byte* to) const {
+    if (!to_float_ || from_ == SafetensorsDtype::f32) {
+      std::memcpy(to, from, to_bytes());
+      return;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from, sizeof bits);
+    const float value = from_ == SafetensorsDtype::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
+    std::memcpy(to, &value, sizeof value);
+  }
+
+ private:
+  SafetensorsDtype from_;
+  bool to_float_;
+};
 
 /// Makes a tensor from the rows of another: brought from halves to pairs within each head, made float32, or both.
 class RowMaker {
@@ -90,15 +126,13 @@ class RowMaker {
   }
 
   void put(std::span<const std::byte> from, std::span<std::byte> to) const {
+    const NumberCopy copy(tensor_.entry->dtype, to_float_);
     if (!to_float_) {
       std::memcpy(to.data(), from.data(), to.size());
       return;
     }
-    for (std::size_t i = 0; i < to.size() / sizeof(float); ++i) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, from.data() + i * sizeof bits, sizeof bits);
-      const float value = tensor_.entry->dtype == SafetensorsDtype::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
-      std::memcpy(to.data() + i * sizeof value, &value, sizeof value);
+    for (std::size_t i = 0; i < to.size() / copy.to_bytes(); ++i) {
+      copy(from.data() + i * copy.from_bytes(), to.data() + i * copy.to_bytes());
     }
   }
 
@@ -109,12 +143,78 @@ class RowMaker {
   bool to_float_;
 };
 
+/// Makes a tensor from some of the numbers of another (TensorCut).
+class CutMaker {
+ public:
+  CutMaker(std::shared_ptr<const HuggingFaceFolder> folder, const FolderTensor& tensor, TensorCut cut, bool to_float)
+      : folder_(std::move(folder)), tensor_(tensor), cut_(std::move(cut)), to_float_(to_float) {}
+
+  void operator()(std::span<std::byte> out) const {
+    const std::span<const std::byte> in = tensor_.entry->bytes;
+    const NumberCopy copy(tensor_.entry->dtype, to_float_);
+    const auto dim = [&](std::size_t i) { return i < cut_.dims.size() ? cut_.dims[i] : 1; };
+    std::byte* to = out.data();
+    for (std::uint64_t m = 0; m < dim(2); ++m) {
+      for (std::uint64_t o = 0; o < dim(1); ++o) {
+        const std::byte* row = in.data() + (cut_.first + m * cut_.matrix_step + o * cut_.row_step) * copy.from_bytes();
+        for (std::uint64_t i = 0; i < dim(0); ++i, to += copy.to_bytes()) {
+          copy(row + i * cut_.step * copy.from_bytes(), to);
+        }
+      }
+    }
+    if (const auto& map = folder_->shards()[tensor_.shard]->mapped()) map->release(in);
+  }
+
+ private:
+  std::shared_ptr<const HuggingFaceFolder> folder_;
+  FolderTensor tensor_;
+  TensorCut cut_;
+  bool to_float_;
+};
+
+/// Puts the tensors of all experts behind one another.
+class StackMaker {
+ public:
+  StackMaker(std::shared_ptr<const HuggingFaceFolder> folder, std::vector<const FolderTensor*> tensors)
+      : folder_(std::move(folder)), tensors_(std::move(tensors)) {}
+
+  void operator()(std::span<std::byte> out) const {
+    std::byte* to = out.data();
+    for (const FolderTensor* tensor : tensors_) {
+      const std::span<const std::byte> in = tensor->entry->bytes;
+      std::memcpy(to, in.data(), in.size());
+      to += in.size();
+      if (const auto& map = folder_->shards()[tensor->shard]->mapped()) map->release(in);
+    }
+  }
+
+ private:
+  std::shared_ptr<const HuggingFaceFolder> folder_;  // has the tensors
+  std::vector<const FolderTensor*> tensors_;
+};
+
+// Whether the last number of a cut lies in a tensor of this shape.
+bool fits(const TensorCut& cut, std::span<const std::uint64_t> shape) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : shape) count *= dim;
+  const std::uint64_t steps[] = {cut.step, cut.row_step, cut.matrix_step};
+  std::uint64_t last = cut.first, taken = 1;
+  for (std::size_t i = 0; i < cut.dims.size(); ++i) {
+    if (cut.dims[i] == 0 || cut.dims[i] > count / taken || steps[i] > count) return false;
+    taken *= cut.dims[i];
+    last += (cut.dims[i] - 1) * steps[i];
+  }
+  return last < count;
+}
+
 class Planner {
  public:
   Planner(const std::shared_ptr<const HuggingFaceFolder>& folder, const HuggingFaceForm& form)
       : folder_(folder), form_(form) {}
 
   Result<FolderTensorPlan> plan(const FolderTensor& tensor, const Match& match) const;
+  /// The tensors of experts 0, 1, ... of one rule and layer as one.
+  Result<FolderTensorPlan> plan_stack(std::span<const std::pair<Match, const FolderTensor*>> experts) const;
 
  private:
   template <typename... Args>
@@ -155,9 +255,14 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
   FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = {shape.rbegin(), shape.rend()}};
   PLM_TRY_ASSIGN(const std::size_t heads, heads_of(tensor, rule));
   const bool is_vector = shape.size() == 1;  // norms and biases are float32 everywhere
-  const bool to_float = is_vector && type->name != "F32";
+  const bool to_float = (is_vector || rule.is_float32) && type->name != "F32";
   plan.type = to_float ? find_ggml_type("F32") : type;
-  if (heads > 0 || to_float) {
+  if (rule.cut != nullptr) {
+    PLM_TRY_ASSIGN(TensorCut cut, rule.cut(*folder_->config(), shape));
+    if (!fits(cut, shape)) return refuse(tensor, "shape [{}] contradicts the settings", fmt::join(shape, ", "));
+    plan.dims = cut.dims;
+    plan.source.make = std::make_shared<const TensorMaker>(CutMaker(folder_, tensor, std::move(cut), to_float));
+  } else if (heads > 0 || to_float) {
     const auto rows = static_cast<std::size_t>(shape.front());
     plan.source.make = std::make_shared<const TensorMaker>(RowMaker(folder_, tensor, rows, heads, to_float));
   } else {
@@ -165,6 +270,29 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
     plan.source.file = tensor.shard;
   }
   return plan;
+}
+
+Result<FolderTensorPlan> Planner::plan_stack(std::span<const std::pair<Match, const FolderTensor*>> experts) const {
+  std::vector<const FolderTensor*> tensors;
+  const FolderTensor& first = *experts.front().second;
+  PLM_TRY_ASSIGN(FolderTensorPlan stack, plan(first, experts.front().first));
+  for (const auto& [match, tensor] : experts) {
+    if (match.expert != tensors.size()) {
+      return refuse(*tensor, "stands where that of expert {} was expected; the checkpoint is incomplete",
+                    tensors.size());
+    }
+    if (tensor->entry->shape != first.entry->shape || tensor->entry->dtype != first.entry->dtype) {
+      return refuse(*tensor, "is {} [{}], expected {} [{}] as of expert 0",
+                    safetensors_dtype_name(tensor->entry->dtype), fmt::join(tensor->entry->shape, ", "),
+                    safetensors_dtype_name(first.entry->dtype), fmt::join(first.entry->shape, ", "));
+    }
+    tensors.push_back(tensor);
+  }
+  if (stack.dims.size() != 2) return refuse(first, "has {} dimensions, expected 2", stack.dims.size());
+  stack.dims.push_back(tensors.size());
+  stack.source = {};
+  stack.source.make = std::make_shared<const TensorMaker>(StackMaker(folder_, std::move(tensors)));
+  return stack;
 }
 
 }  // namespace
@@ -177,13 +305,9 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
   std::vector<std::string_view> unknown;
   for (const FolderTensor& tensor : folder->tensors()) {
     if (is_tied && tensor.name == form.head) continue;
-    if (const auto match = find_rule(tensor.name, form.tensors)) {
-      // Rules that follow may take other rows of the same tensor.
-      for (std::size_t rule = match->rule; rule < form.tensors.size(); ++rule) {
-        if (form.tensors[rule].from == form.tensors[match->rule].from)
-          matches.push_back({{rule, match->layer}, &tensor});
-      }
-    } else if (std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
+    const std::vector<Match> found = find_rules(tensor.name, form.tensors);
+    for (const Match& match : found) matches.emplace_back(match, &tensor);
+    if (found.empty() && std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);
     }
   }
@@ -204,12 +328,19 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
   const auto place = [&](const auto& matched) {
     const Match& match = matched.first;
     const std::uint64_t outside = match.rule < layers_begin ? kNoLayer : kMostLayers + 1;
-    return std::tuple(match.layer ? *match.layer + 1 : outside, match.rule);
+    return std::tuple(match.layer ? *match.layer + 1 : outside, match.rule, match.expert.value_or(0));
   };
   std::ranges::sort(matches, {}, place);
   std::vector<FolderTensorPlan> plans;
-  for (const auto& [match, tensor] : matches) {
-    PLM_TRY_ASSIGN(FolderTensorPlan plan, Planner(folder, form).plan(*tensor, match));
+  const Planner planner(folder, form);
+  for (std::size_t begin = 0, end = 0; begin < matches.size(); begin = end) {
+    const Match& match = matches[begin].first;
+    for (end = begin + 1; match.expert && end < matches.size(); ++end) {
+      if (matches[end].first.rule != match.rule || matches[end].first.layer != match.layer) break;
+    }
+    const std::span experts(matches.data() + begin, end - begin);
+    PLM_TRY_ASSIGN(FolderTensorPlan plan,
+                   match.expert ? planner.plan_stack(experts) : planner.plan(*matches[begin].second, match));
     plans.push_back(std::move(plan));
   }
   return plans;

@@ -4,6 +4,7 @@
 // `complete`. Tested by tests/model/test_checkpoint.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -47,7 +48,18 @@ struct RowMap {
 /// For TensorRule::folded: a matrix of one column.
 inline constexpr std::string_view kOneColumn = "1";
 
-/// A tensor that takes another name. "{}" in both names stands for the number of a layer.
+/// A part of a tensor, in another order: number i of row o of matrix m is the one at
+/// first + m * matrix_step + o * row_step + i * step of the tensor in the folder.
+struct TensorCut {
+  std::vector<std::uint64_t> dims;  ///< of what is written, dims[0] varies fastest
+  std::uint64_t first = 0;
+  std::uint64_t step = 1;
+  std::uint64_t row_step = 0;
+  std::uint64_t matrix_step = 0;
+};
+
+/// A tensor that takes another name. "{}" in both names stands for the number of a layer, a second one in `from` for
+/// that of an expert: the tensors of all experts are put behind one another.
 struct TensorRule {
   std::string_view from;
   std::string_view to;
@@ -59,6 +71,9 @@ struct TensorRule {
   Result<RowMap> (*rows)(const ConfigReader& config, std::size_t count) = nullptr;
   /// Of a vector that becomes a matrix: the setting that says how many rows it is folded to, or kOneColumn.
   std::string_view folded = {};
+  bool is_float32 = false;  ///< stored so whatever it was, as tensors of one dimension always are
+  /// Not null: what is taken of a tensor of this shape [outermost first]. Errors name the setting.
+  Result<TensorCut> (*cut)(const ConfigReader& config, std::span<const std::uint64_t> shape) = nullptr;
 };
 
 /// The file that a folder is becoming, for what the tables cannot say.
@@ -76,6 +91,15 @@ struct CheckpointDraft {
 
   [[nodiscard]] std::string key(std::string_view name) const { return fmt::format("{}.{}", architecture, name); }
 };
+
+/// Two tables as one.
+template <typename Rule, std::size_t A, std::size_t B>
+[[nodiscard]] constexpr std::array<Rule, A + B> joined(const std::array<Rule, A>& a, const std::array<Rule, B>& b) {
+  std::array<Rule, A + B> all{};
+  for (std::size_t i = 0; i < A; ++i) all[i] = a[i];
+  for (std::size_t i = 0; i < B; ++i) all[A + i] = b[i];
+  return all;
+}
 
 struct HuggingFaceForm {
   std::span<const CheckpointClass> classes;

@@ -28,14 +28,16 @@ struct StateLayout {
   std::size_t block_bytes = 0;  ///< 0: no layer is recurrent
   [[nodiscard]] std::size_t cell_bytes() const { return page_bytes / kPageCells; }
 
-  /// Gives the next layer its place. Error (usage): the type holds whole blocks, and a head is no multiple of one.
-  Result<void> add_layer(const StorageType& kv_type, std::size_t kv_heads, std::size_t head_dim) {
-    if (head_dim % kv_type.block_size != 0) {
+  /// Gives the next layer its place; latent_dim as in KvPlace. Error (usage): the type holds whole blocks, and a head
+  /// is no multiple of one.
+  Result<void> add_layer(const StorageType& kv_type, std::size_t kv_heads, std::size_t head_dim,
+                         std::size_t latent_dim = 0) {
+    if (head_dim % kv_type.block_size != 0 || latent_dim % kv_type.block_size != 0) {
       return fail(ErrorKind::usage,
                   "kv_type: {} stores blocks of {} numbers, but the heads of this model have {}; choose f16 or f32",
                   kv_type.name(), kv_type.block_size, head_dim);
     }
-    layers.push_back({page_bytes, &kv_type, kv_heads, head_dim});
+    layers.push_back({page_bytes, &kv_type, kv_heads, head_dim, latent_dim});
     page_bytes += layers.back().bytes();
     return {};
   }

@@ -123,10 +123,13 @@ std::string ModelFile::keys_that_say(std::uint64_t value) const {
 }
 
 tl::unexpected<Error> ModelFile::shape_error(const TensorEntry& entry, MatrixSize expected) const {
-  const bool is_vector = expected.outputs == 1;
-  const std::string shape =
+  const bool is_vector = expected.outputs == 1 && expected.count == 1;
+  std::string shape =
       is_vector ? fmt::format("{}", expected.inputs) : fmt::format("{}, {}", expected.inputs, expected.outputs);
-  std::string keys = keys_that_say(entry.dims[0] != expected.inputs ? expected.inputs : expected.outputs);
+  if (expected.count > 1) shape += fmt::format(", {}", expected.count);
+  std::string keys = keys_that_say(entry.dims[0] != expected.inputs    ? expected.inputs
+                                   : entry.dims[1] != expected.outputs ? expected.outputs
+                                                                       : expected.count);
   if (keys.empty()) keys = "the hyper-parameters";
   return fail(ErrorKind::bad_input, "{}: tensor {}: shape [{}], expected [{}] by {}", path(), entry.name,
               fmt::join(entry.shape(), ", "), shape, keys);
@@ -140,8 +143,8 @@ Result<ModelFile::Tensor> ModelFile::tensor(const std::string& name, MatrixSize 
                 architecture_);
   }
   used_.insert(name);
-  const bool fits =
-      entry->dims[0] == size.inputs && entry->dims[1] == size.outputs && entry->dims[2] == 1 && entry->dims[3] == 1;
+  const bool fits = entry->dims[0] == size.inputs && entry->dims[1] == size.outputs && entry->dims[2] == size.count &&
+                    entry->dims[3] == 1;
   if (!fits) return shape_error(*entry, size);
   const StorageType* type = find_storage_type(entry->type->id);
   if (type == nullptr) {

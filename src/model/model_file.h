@@ -22,10 +22,11 @@ struct IntegerRange {
   std::uint64_t max = std::uint64_t{1} << 32;
 };
 
-/// Shape of a matrix; a vector has one output row.
+/// Shape of a matrix, or of several in one tensor; a vector has one output row.
 struct MatrixSize {
   std::size_t outputs = 1;
   std::size_t inputs = 0;
+  std::size_t count = 1;
 };
 
 class ModelFile {

@@ -46,7 +46,8 @@ struct PassRows {
 };
 
 /// Called while the pass is enqueued, after each named intermediate ("embed", "layer.3", "layer.3.attn", "layer.3.ffn",
-/// "final_norm"); may enqueue a download of the view. For tests and the laboratory.
+/// "layer.3.routing" where there are experts, "final_norm"); may enqueue a download of the view. For tests and the
+/// laboratory.
 using Probe = std::function<void(std::string_view name, const View& value)>;
 
 }  // namespace plm

@@ -13,7 +13,7 @@
 
 namespace plm {
 
-/// Rows from `first` on, of `of`.
+/// Rows from `first` on, of `of` that each matrix in the file has.
 struct RowPart {
   std::size_t first = 0;
   std::size_t of = 0;
@@ -28,15 +28,31 @@ class WeightReader {
 
   [[nodiscard]] bool has(std::string_view name) const { return file_.has_tensor(name); }
 
-  /// Takes the matrix [outputs, inputs] to the device. Errors: missing, other shape, unusable type, damaged.
+  /// Takes the matrix [outputs, inputs], or `size.count` of them, to the device. Errors: missing, other shape, unusable
+  /// type, damaged.
   [[nodiscard]] Result<std::unique_ptr<Weight>> matrix(const std::string& name, WeightRole role, MatrixSize size);
 
-  /// The same for some rows of a matrix that has `part.of`: a weight [size.outputs, size.inputs].
+  /// The same for some rows of a matrix, or of each of several, that has `part.of`.
   [[nodiscard]] Result<std::unique_ptr<Weight>> matrix_rows(const std::string& name, WeightRole role, MatrixSize size,
                                                             RowPart part);
 
+  /// Rows of each of several matrices that the file has below one another, as one [count * part.of, columns].
+  [[nodiscard]] Result<std::unique_ptr<Weight>> stacked_rows(const std::string& name, WeightRole role, MatrixSize size,
+                                                             RowPart part);
+  /// The same, each transposed: the part has `size.inputs` rows of `size.outputs` numbers. Quantised ones become
+  /// float32, as their blocks run along the rows.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> transposed_rows(const std::string& name, WeightRole role,
+                                                                MatrixSize size, RowPart part);
+
+  /// The matrices of all experts: NAME_exps.weight, or NAME.0.weight, NAME.1.weight ... of one type.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> expert_matrices(const std::string& name, WeightRole role,
+                                                                MatrixSize size);
+
   /// A vector (norm, bias), float32 on the device; another type in the file is converted with a warning.
   [[nodiscard]] Result<std::unique_ptr<Weight>> vector(const std::string& name, WeightRole role, std::size_t size);
+  /// `count` of them, the rows of a tensor.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> vectors(const std::string& name, WeightRole role, std::size_t count,
+                                                        std::size_t size);
 
   /// The same for a vector that the file holds as a matrix of one column, or as a vector.
   [[nodiscard]] Result<std::unique_ptr<Weight>> column(const std::string& name, WeightRole role, std::size_t size);
@@ -47,8 +63,15 @@ class WeightReader {
   [[nodiscard]] ModelFile& file() const { return file_; }
 
  private:
-  // Takes to the device what is (part of) the tensor `entry`.
-  Result<std::unique_ptr<Weight>> take(const WeightSource& source, const TensorEntry& entry);
+  struct Numbers {
+    const StorageType* type;
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+  };
+  Result<std::unique_ptr<Weight>> take(const std::string& name, WeightRole role, MatrixSize size,
+                                       const Numbers& numbers);
+  Result<std::unique_ptr<Weight>> take_part(const std::string& name, const ModelFile::Tensor& found, WeightRole role,
+                                            MatrixSize size, RowPart part);
 
   ModelFile& file_;
   Device* device_ = nullptr;  // null: only looks

@@ -230,6 +230,13 @@ class InspectTest(ProgramTest):
         self.assertLess(facts["tensor_bytes"], os.path.getsize(MODEL))
         self.assertEqual(facts["warnings"], [])
 
+    def test_experts(self):
+        path = str(ROOT / "tests" / "golden" / "oracle" / "mixtral-bf16.gguf")
+        facts = self.succeed("inspect", path, "--json").json()
+        self.assertEqual((facts["experts"], facts["used_experts"]), (4, 2))
+        self.assertEqual((facts["parameters"], facts["active_parameters"]), (115520, 90944))
+        self.assertIn("90,944 of them active for a token: 2 of 4 experts", self.succeed("inspect", path).out)
+
     def test_text(self):
         text = self.succeed("inspect", MODEL).out
         for fact in ("775,296 parameters", "38 tensors", "general.architecture", "array of 288: [",

@@ -13,6 +13,8 @@ TEST(Device, RolesSayAlongWhichAxisAWeightMayBeCut) {
   EXPECT_EQ(split_axis(WeightRole::ffn_up), SplitAxis::outputs);
   EXPECT_EQ(split_axis(WeightRole::ffn_down), SplitAxis::inputs);
   EXPECT_EQ(split_axis(WeightRole::norm), SplitAxis::none);
+  EXPECT_EQ(split_axis(WeightRole::router), SplitAxis::none);
+  EXPECT_EQ(split_axis(WeightRole::attention_latent), SplitAxis::none);
 }
 
 }  // namespace

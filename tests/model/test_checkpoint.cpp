@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "base/half.h"
@@ -18,8 +19,9 @@ namespace {
 
 struct Fixture {
   const char* name;
-  const char* gguf;     // what llama.cpp made of it
-  float rounding = 0;  // of numbers that are computed and not copied, as a share
+  const char* gguf;        // what llama.cpp made of it
+  bool is_shared = false;  // lies with the large data, which may be missing
+  float rounding = 0;      // of numbers that are computed and not copied, as a share
 };
 
 std::vector<float> numbers(const GgufFile& file, const TensorEntry& tensor) {
@@ -32,9 +34,23 @@ std::vector<float> numbers(const GgufFile& file, const TensorEntry& tensor) {
 
 class CheckpointFixture : public testing::TestWithParam<Fixture> {
  protected:
-  std::string folder() const { return std::string(PLM_GOLDEN) + "/huggingface/" + GetParam().name; }
-  std::shared_ptr<const GgufFile> converted() const {
-    return GgufFile::open(std::string(PLM_GOLDEN) + "/oracle/" + GetParam().gguf).value();
+  void SetUp() override {
+    if (!std::filesystem::exists(folder())) GTEST_SKIP() << "no shared data";
+  }
+  static std::string shared() { return std::string(PLM_SHARED) + "/conformance/oracle/"; }
+  static std::string folder() {
+    return GetParam().is_shared ? shared() + "fixtures/" + GetParam().name
+                                : std::string(PLM_GOLDEN) + "/huggingface/" + GetParam().name;
+  }
+  static std::shared_ptr<const GgufFile> converted() {
+    const std::string ours = std::string(PLM_GOLDEN) + "/oracle/";
+    return GgufFile::open((GetParam().is_shared ? shared() + "gguf/" : ours) + GetParam().gguf).value();
+  }
+  static std::shared_ptr<const SafetensorsFile> golden() {
+    return SafetensorsFile::open(GetParam().is_shared
+                                     ? folder() + "/golden.safetensors"
+                                     : std::string(PLM_GOLDEN) + "/oracle/" + GetParam().name + ".golden.safetensors")
+        .value();
   }
 };
 
@@ -77,15 +93,14 @@ TEST_P(CheckpointFixture, HasTheTensorsOfTheConverter) {
 }
 
 TEST_P(CheckpointFixture, ComputesTheLogitsOfTransformers) {
-  const auto golden =
-      SafetensorsFile::open(std::string(PLM_GOLDEN) + "/oracle/" + GetParam().name + ".golden.safetensors").value();
-  const auto tokens = golden->find("input_ids")->bytes;
+  const auto oracle = golden();
+  const auto tokens = oracle->find("input_ids")->bytes;
   std::vector<std::int32_t> ids(tokens.size() / sizeof(std::int32_t));
   std::memcpy(ids.data(), tokens.data(), tokens.size());
   for (const KernelChoice kernels : {KernelChoice::fast, KernelChoice::reference}) {
     SingleSequence sequence(open_checkpoint(folder()).value(), {.threads = 1, .kernels = kernels});
     const auto rows = sequence.append(ids);
-    const auto expected = golden->find("logits")->bytes;
+    const auto expected = oracle->find("logits")->bytes;
     std::size_t at = 0;
     for (const auto& row : rows) {
       for (const float logit : row) {
@@ -105,8 +120,17 @@ INSTANTIATE_TEST_SUITE_P(Oracle, CheckpointFixture,
                                          Fixture{"llama_rope_llama3", "llama_rope_llama3-f32.gguf"},
                                          Fixture{"llama_rope_yarn", "llama_rope_yarn-bf16.gguf"},
                                          Fixture{"llama_tied_mqa_hd", "llama_tied_mqa_hd-bf16.gguf"},
-                                         Fixture{"mamba2", "mamba2-bf16.gguf", 2e-7F},
-                                         Fixture{"falcon_h1", "falcon_h1-f32.gguf", 2e-7F}),
+                                         Fixture{"mixtral", "mixtral-bf16.gguf", true},
+                                         Fixture{"qwen3_moe", "qwen3_moe-bf16.gguf", true},
+                                         Fixture{"gpt_oss", "gpt_oss-bf16.gguf", true},
+                                         Fixture{"gpt_oss_notrunc", "gpt_oss-bf16.gguf", true},
+                                         Fixture{"deepseek_v2", "deepseek_v2-bf16.gguf", true},
+                                         Fixture{"deepseek_v2_lite", "deepseek_v2_lite-bf16.gguf", true},
+                                         Fixture{"deepseek_v3", "deepseek_v3-bf16.gguf", true},
+                                         Fixture{"mamba2", "mamba2-bf16.gguf", false, 2e-7F},
+                                         Fixture{"falcon_h1", "falcon_h1-f32.gguf", false, 2e-7F},
+                                         Fixture{"granite_hybrid", "granite_hybrid-bf16.gguf", true, 2e-7F},
+                                         Fixture{"qwen3_next", "qwen3_next-bf16.gguf", true, 2e-7F}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 std::string refusal(const CheckpointFolder& folder, CheckpointUse use = CheckpointUse::model) {
@@ -146,6 +170,57 @@ TEST(Checkpoint, BringsTheRowsOfAHeadFromHalvesToPairs) {
   std::vector<float> first;
   for (std::size_t row = 0; row < 16; ++row) first.push_back(values[row * 16]);
   EXPECT_EQ(first, (std::vector<float>{0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15}));
+}
+
+// Mixtral's names: three experts of which w1 is the gate.
+CheckpointFolder& make_mixture(CheckpointFolder& folder) {
+  folder.config["architectures"] = "[\"MixtralForCausalLM\"]";
+  folder.config["model_type"] = "\"mixtral\"";
+  folder.config["num_local_experts"] = "3";
+  folder.config["num_experts_per_tok"] = "2";
+  for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+    for (const char* part : {"gate", "up", "down"}) folder.tensors.erase(layer + "mlp." + part + "_proj.weight");
+    const std::string mixture = layer + "block_sparse_moe.";
+    folder.tensors[mixture + "gate.weight"] = {{3, 16}};
+    for (int e = 0; e < 3; ++e) {
+      const std::string expert = mixture + "experts." + std::to_string(e) + ".";
+      folder.tensors[expert + "w1.weight"] = {{32, 16}, "BF16", std::vector<float>(512, static_cast<float>(e))};
+      folder.tensors[expert + "w3.weight"] = {{32, 16}};
+      folder.tensors[expert + "w2.weight"] = {{16, 32}};
+    }
+  }
+  folder.write();
+  return folder;
+}
+
+TEST(Checkpoint, ExpertsBecomeOneTensor) {
+  CheckpointFolder folder;
+  const auto file = open_checkpoint(make_mixture(folder).path()).value();
+  const TensorEntry* gates = file->find_tensor("blk.1.ffn_gate_exps.weight");
+  ASSERT_NE(gates, nullptr);
+  EXPECT_EQ(std::vector<std::uint64_t>(gates->shape().begin(), gates->shape().end()),
+            (std::vector<std::uint64_t>{16, 32, 3}));
+  const auto values = numbers(*file, *gates);
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<float>(i / 512));
+  EXPECT_EQ(file->find_tensor("blk.0.ffn_gate_inp.weight")->type->name, "F32");
+  EXPECT_EQ(file->unsigned_value("llama.expert_used_count").value(), 2U);
+}
+
+TEST(Checkpoint, ExpertsMustBeCompleteAndAlike) {
+  const std::string experts = "model.layers.0.block_sparse_moe.experts.";
+  CheckpointFolder missing;
+  make_mixture(missing).tensors.erase(experts + "1.w2.weight");
+  missing.write();
+  EXPECT_NAMES(refusal(missing), "tensor " + experts + "2.w2.weight: stands where that of expert 1 was expected");
+  CheckpointFolder longer;
+  make_mixture(longer).tensors[experts + "2.w3.weight"].shape = {32, 24};
+  longer.write();
+  EXPECT_NAMES(refusal(longer), "tensor " + experts + "2.w3.weight: is BF16 [32, 24], expected BF16 [32, 16]");
+  CheckpointFolder deep;
+  make_mixture(deep);
+  for (const char* expert : {"0", "1", "2"}) deep.tensors[experts + expert + ".w1.weight"].shape = {2, 16, 16};
+  deep.write();
+  EXPECT_NAMES(refusal(deep), "tensor " + experts + "0.w1.weight: has 3 dimensions, expected 2");
 }
 
 TEST(Checkpoint, ReadsShardsAsOneFile) {

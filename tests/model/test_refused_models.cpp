@@ -47,7 +47,7 @@ TEST(RefusedModels, EveryKeyIsChecked) {
       {"llama.rope.freq_base", false, {0.0F, -1.0F, infinity, not_a_number, 10000U, "high"}},
       {"llama.rope.scaling.type", false, {1U, "longrope", "stretchy"}},
       {"llama.vocab_size", false, {0U, 47U, 49U, "48"}},
-      {"llama.expert_count", false, {8U, "none"}},
+      {"llama.expert_count", false, {4294967295U, "none"}},
       {"llama.attention.sliding_window", false, {-1, "wide"}},
       {"llama.attention.scale", false, {0.0F, -1.0F, infinity, not_a_number, "small"}},
       {"llama.attention.causal", false, {1U, "yes"}},
@@ -184,6 +184,68 @@ TEST(RefusedModels, AnOverrideThatNothingReadsIsNamed) {
   EXPECT_NE(refusal("llama.attention.head_count_kv=3").find("must be a divisor"), std::string::npos);
 }
 
+TinyLlama tiny_mixture() { return TinyLlama().with_experts(); }
+
+TEST(RefusedModels, MixturesAreCheckedBeforeAnythingIsTaken) {
+  OpenTiny good(tiny_mixture());
+  const auto loaded = load(good);
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+  EXPECT_TRUE(good.file.warnings().empty());
+  const std::pair<std::map<std::string, TinyValue>, const char*> cases[] = {
+      {{{"llama.expert_used_count", 5U}}, "llama.expert_used_count = 5: must be between 1 and 4"},
+      {{{"llama.expert_used_count", 0U}}, "llama.expert_used_count = 0: must be between 1 and 4"},
+      {{{"llama.expert_count", 8U}}, "tensor blk.0.ffn_gate_inp.weight: shape [32, 4], expected [32, 8]"},
+      {{{"llama.expert_feed_forward_length", 32U}}, "tensor blk.0.ffn_gate_exps.weight: shape [32, 64, 4], expected"},
+      {{{"llama.expert_gating_func", 4U}}, "llama.expert_gating_func = 4"},
+      {{{"llama.expert_weights_scale", -1.0F}}, "llama.expert_weights_scale = -1"},
+      {{{"llama.expert_group_count", 3U}}, "llama.expert_group_count = 3: must be a divisor of expert_count = 4"},
+      {{{"llama.expert_group_count", 4U}, {"llama.expert_group_used_count", 1U}},
+       "llama.expert_group_used_count = 1: must be enough for expert_used_count = 2"},
+      {{{"llama.expert_group_count", 4U}, {"llama.expert_group_used_count", 3U}, {"llama.expert_gating_func", 2U}},
+       "groups of at least 2"},
+      {{{"llama.leading_dense_block_count", 3U}}, "llama.leading_dense_block_count = 3"},
+      {{{"llama.leading_dense_block_count", 1U}}, "tensor blk.0.ffn_gate.weight: missing"},
+      {{{"llama.expert_shared_count", 1U}}, "tensor blk.0.ffn_gate_shexp.weight: missing"},
+  };
+  for (const auto& [keys, culprit] : cases) {
+    TinyLlama model = tiny_mixture();
+    for (const auto& [key, value] : keys) model.keys[key] = value;
+    model.tensors["token_embd.weight"].fill = std::numeric_limits<float>::quiet_NaN();
+    expect_refusal(model, culprit);
+  }
+  TinyLlama model = tiny_mixture();
+  model.tensors["blk.0.exp_probs_b.bias"] = {{4}};  // softmax scores have none
+  expect_refusal(model, "tensor blk.0.exp_probs_b.bias: not part");
+}
+
+// Files of before the experts stood in one tensor, and of those that join gate and up.
+TEST(RefusedModels, ExpertsMayStandAloneOrInPairs) {
+  TinyLlama alone = tiny_mixture(), joined = tiny_mixture();
+  for (const std::string prefix : {"blk.0.", "blk.1."}) {
+    for (const std::string name : {"ffn_gate", "ffn_up", "ffn_down"}) {
+      const auto dims = alone.tensors[prefix + name + "_exps.weight"].dims;
+      alone.tensors.erase(prefix + name + "_exps.weight");
+      for (const char* expert : {".0", ".1", ".2", ".3"}) {
+        alone.tensors[prefix + name + expert + ".weight"] = {{dims[0], dims[1]}};
+      }
+    }
+    joined.tensors.erase(prefix + "ffn_gate_exps.weight");
+    joined.tensors.erase(prefix + "ffn_up_exps.weight");
+    joined.tensors[prefix + "ffn_gate_up_exps.weight"] = {{TinyLlama::kHidden, 2 * TinyLlama::kFfn, 4}};
+  }
+  for (const TinyLlama* model : {&alone, &joined}) {
+    OpenTiny open(*model);
+    const auto loaded = load(open);
+    EXPECT_TRUE(loaded.has_value()) << loaded.error().message;
+    EXPECT_TRUE(open.file.warnings().empty());
+  }
+  TinyLlama mixed = alone;
+  mixed.tensors["blk.1.ffn_up.2.weight"].type = "Q8_0";
+  expect_refusal(mixed, "tensor blk.1.ffn_up.2.weight: stored as q8_0, expected f32");
+  alone.tensors.erase("blk.0.ffn_down.3.weight");
+  expect_refusal(alone, "tensor blk.0.ffn_down.3.weight: missing");
+}
+
 // The other families, by what they have that llama has not.
 TEST(RefusedModels, EveryFamilyChecksWhatIsItsOwn) {
   struct Case {
@@ -202,6 +264,21 @@ TEST(RefusedModels, EveryFamilyChecksWhatIsItsOwn) {
       {"phi3", {}, "tensor blk.0.attn_qkv.weight: missing"},
       {"olmo2", {}, "tensor blk.0.post_attention_norm.weight: missing"},
       {"smollm3", {{"smollm3.attention.sliding_window", 8U}}, "smollm3.attention.sliding_window = 8"},
+      {"qwen3moe", {}, "qwen3moe.expert_count"},
+      {"olmoe", {{"olmoe.expert_count", 4U}}, "olmoe.expert_used_count"},
+      {"qwen2moe", {{"qwen2moe.expert_count", 4U}, {"qwen2moe.expert_used_count", 2U}}, "blk.0.ffn_gate_inp.weight"},
+      {"gpt-oss",
+       {{"gpt-oss.expert_count", 4U}, {"gpt-oss.expert_used_count", 2U}},
+       "blk.0.post_attention_norm.weight"},
+      {"deepseek2", {}, "deepseek2.attention.head_count_kv = 2: must be 4"},
+      {"deepseek2", {{"deepseek2.attention.head_count_kv", 4U}}, "deepseek2.attention.kv_lora_rank"},
+      {"deepseek2",
+       {{"deepseek2.attention.key_length_mla", 8U},
+        {"deepseek2.attention.value_length_mla", 8U},
+        {"deepseek2.attention.head_count_kv", 1U},
+        {"deepseek2.attention.kv_lora_rank", 16U},
+        {"deepseek2.rope.dimension_count", 8U}},
+       "deepseek2.rope.dimension_count = 8: must be between 2 and 7"},
   };
   for (const Case& c : cases) {
     TinyLlama model;

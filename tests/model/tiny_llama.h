@@ -76,6 +76,23 @@ struct TinyLlama {
     return *this;
   }
 
+  /// Makes it one of Mixtral's kind: four experts in every layer, of which a row uses two.
+  TinyLlama& with_experts() {
+    keys["llama.expert_count"] = 4U;
+    keys["llama.expert_used_count"] = 2U;
+    for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+      const std::string prefix = "blk." + std::to_string(layer) + ".";
+      for (const char* name : {"ffn_gate", "ffn_up", "ffn_down"}) {
+        auto dims = tensors[prefix + name + ".weight"].dims;
+        tensors.erase(prefix + name + ".weight");
+        dims.push_back(4);
+        tensors[prefix + name + "_exps.weight"] = {dims};
+      }
+      tensors[prefix + "ffn_gate_inp.weight"] = {{kHidden, 4}};
+    }
+    return *this;
+  }
+
   [[nodiscard]] GgufWriter writer() const {
     GgufWriter writer;
     for (const auto& [key, value] : keys) add(writer, key, value);

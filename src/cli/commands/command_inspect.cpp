@@ -7,6 +7,7 @@
 #include "cli/engine_flags.h"
 #include "cli/model_store.h"
 #include "model/checkpoint.h"
+#include "model/parameter_counts.h"
 
 namespace plm {
 namespace {
@@ -93,9 +94,13 @@ Json as_json(const GgufFile& file) {
     types[name] = {{"tensors", total.tensors}, {"parameters", total.numbers}, {"bytes", total.bytes}};
   }
   const Totals sum = sum_of(totals);
+  const ParameterCounts counts = count_parameters(file);
   return {{"file", file.path()},
           {"version", file.parts().front().version},
           {"parameters", sum.numbers},
+          {"active_parameters", counts.active},
+          {"experts", counts.experts},
+          {"used_experts", counts.used_experts},
           {"tensor_bytes", sum.bytes},
           {"storage_types", types},
           {"metadata", metadata},
@@ -126,6 +131,11 @@ std::string as_text(const GgufFile& file, bool whole) {
   std::string text = fmt::format("{}\nGGUF version {}, {} parameters in {} tensors, {:.1f} MiB of weights\n",
                                  printable(file.path()), file.parts().front().version, grouped(sum.numbers),
                                  sum.tensors, static_cast<double>(sum.bytes) / (1 << 20));
+  const ParameterCounts counts = count_parameters(file);
+  if (counts.experts > 0) {
+    text += fmt::format("{} of them active for a token: {} of {} experts a layer are used\n", grouped(counts.active),
+                        counts.used_experts, counts.experts);
+  }
   text += fmt::format("\nstorage{:>11}{:>19}{:>19}\n", "tensors", "parameters", "bytes");
   for (const auto& [name, total] : totals) {
     text +=

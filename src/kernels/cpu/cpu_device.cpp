@@ -143,18 +143,19 @@ std::size_t CpuDevice::count_denormals(const WeightSource& source) {
 
 Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& source) {
   PLM_CHECK(source.inputs % source.type->block_size == 0);
-  PLM_CHECK(source.bytes.size() == source.outputs * source.type->row_bytes(source.inputs));
+  PLM_CHECK(source.bytes.size() == source.count * source.outputs * source.type->row_bytes(source.inputs));
   PLM_TRY(check_finite(source));
   auto weight = std::make_unique<CpuWeight>();
   weight->role = source.role;
   weight->type = source.type;
   weight->outputs = source.outputs;
   weight->inputs = source.inputs;
+  weight->count = source.count;
   weight->denormals = count_denormals(source);
   if (is_vector(source.role)) {
     PLM_CHECK(source.outputs == 1);
-    weight->numbers.resize(source.inputs);
-    source.type->unpack(source.bytes.data(), weight->numbers.data(), source.inputs / source.type->block_size);
+    weight->numbers.resize(source.count * source.inputs);
+    source.type->unpack(source.bytes.data(), weight->numbers.data(), weight->numbers.size() / source.type->block_size);
   } else if (source.role == WeightRole::convolution) {
     weight->numbers = tap_major(source);
   } else if (source.role != WeightRole::embedding && kernels_.panels) {
@@ -170,11 +171,15 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
 Result<void> CpuDevice::pack(const WeightSource& source, CpuWeight& weight) {
   weight.panel = find_panel_type(*source.type);
   if (weight.panel == nullptr) return {};
-  const std::size_t count = panel_count(source.outputs);
-  const std::size_t bytes = panel_bytes(weight.panel->form, part_count(source.inputs));
-  PLM_TRY_ASSIGN(weight.panels, AlignedBuffer::allocate(count * bytes));
+  const std::size_t panels = panel_count(source.outputs);
+  const std::size_t bytes = panels * panel_bytes(weight.panel->form, part_count(source.inputs));  // of one matrix
+  PLM_TRY_ASSIGN(weight.panels, AlignedBuffer::allocate(source.count * bytes));
   team_.run([&](int member) {
-    pack_panels(*weight.panel, source, share_of(count, member, team_.size()), weight.panels.data());
+    WeightSource one = source;
+    for (std::size_t m = 0; m < source.count; ++m) {
+      one.bytes = source.bytes.subspan(m * source.bytes.size() / source.count, source.bytes.size() / source.count);
+      pack_panels(*weight.panel, one, share_of(panels, member, team_.size()), weight.panels.data() + m * bytes);
+    }
   });
   return {};
 }
@@ -224,6 +229,18 @@ void CpuDevice::copy(Storage& to, const Storage& from) {
           {reads(source), writes(target)});
 }
 
+void CpuDevice::copy(const View& to, const View& from) {
+  PLM_CHECK(same_shape(to, from) && to.type == from.type);
+  enqueue(MoveWork{.from = bytes_of(from),
+                   .from_stride = from.row_stride,
+                   .to = bytes_of(to),
+                   .to_stride = to.row_stride,
+                   .rows = to.rows,
+                   .row_bytes = to.type->row_bytes(to.columns),
+                   .indices = {}},
+          {reads(touched_by(from)), writes(touched_by(to))});
+}
+
 void CpuDevice::gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) {
   PLM_CHECK(in.type == out.type && in.columns == out.columns && indices.size() == out.rows);
   for (const std::uint32_t index : indices) PLM_CHECK(index < in.rows);
@@ -244,18 +261,26 @@ void CpuDevice::embed(const Weight& table, std::span<const std::int32_t> ids, co
 }
 
 void CpuDevice::linear(const Weight& weight, const View& in, const View& out, const Weight* bias) {
-  PLM_CHECK(in.columns == weight.inputs && out.columns == weight.outputs && in.rows == out.rows);
+  PLM_CHECK(in.columns == weight.inputs && out.columns == weight.outputs && in.rows == out.rows && weight.count == 1);
   const float* numbers = bias != nullptr ? vector_of(*bias, weight.outputs) : nullptr;
   const Floats from = floats_of(in), to = floats_of(out);
-  if (activations_ == Activations::f32 || weight.type->group_size == 0) {
+  if (!rounds_for(weight)) {
     return enqueue(LinearWork{&weight_of(weight), from, to, numbers}, {reads(from), writes(to)});
   }
-  if (std::optional<Error> error = round(from)) {
-    failure_ = std::move(error);
-    return;
-  }
+  if (!round_or_fail(from)) return;
   enqueue(IntegerLinearWork{&weight_of(weight), rounded_.out, to, numbers},
           {reads(rounded_.memory.bytes()), writes(to)});
+}
+
+bool CpuDevice::rounds_for(const Weight& weight) const {
+  return activations_ != Activations::f32 && weight.type->group_size != 0;
+}
+
+bool CpuDevice::round_or_fail(const Floats& in) {
+  std::optional<Error> error = round(in);
+  if (!error.has_value()) return true;
+  failure_ = std::move(error);
+  return false;
 }
 
 std::optional<Error> CpuDevice::round(const Floats& in) {
@@ -282,14 +307,15 @@ void CpuDevice::rms_norm(const View& in, const Weight& gain, float epsilon, cons
 }
 
 void CpuDevice::rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) {
-  PLM_CHECK(angles.rows == x.rows && x.columns % head_dim == 0);
+  PLM_CHECK(angles.rows == x.rows && (x.columns % head_dim == 0 || x.columns % head_dim >= angles.columns));
   PLM_CHECK(angles.columns % 2 == 0 && angles.columns <= head_dim);
   enqueue(RopeWork{floats_of(x), head_dim, floats_of(angles), layout},
           {writes(floats_of(x)), reads(floats_of(angles))});
 }
 
 void CpuDevice::store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) {
-  PLM_CHECK(same_shape(keys, values) && keys.columns == place.kv_heads * place.head_dim);
+  PLM_CHECK(place.latent_dim > 0 ? values.rows == 0 : same_shape(keys, values));
+  PLM_CHECK(keys.columns == place.kv_heads * place.head_dim);
   check_table(table, place, keys.rows);
   enqueue(StoreKvWork{floats_of(keys), floats_of(values), table, place},
           {reads(floats_of(keys)), reads(floats_of(values)), writes(pages_of(table))});
@@ -297,10 +323,13 @@ void CpuDevice::store_kv(const View& keys, const View& values, const RowTable& t
 
 void CpuDevice::attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                           const View& out) {
-  PLM_CHECK(same_shape(queries, out) && queries.columns % (place.kv_heads * place.head_dim) == 0);
+  PLM_CHECK(queries.rows == out.rows && queries.columns % (place.kv_heads * place.head_dim) == 0);
+  PLM_CHECK(out.columns / place.value_dim() == queries.columns / place.head_dim);
+  PLM_CHECK(out.columns % place.value_dim() == 0 && place.value_dim() <= place.head_dim);
   check_table(table, place, queries.rows);
   PLM_CHECK(queries.rows == 0 || bytes_of(queries) != bytes_of(out));  // sums are gathered in `out`
-  AttentionWork work{floats_of(queries), table, place, rule, floats_of(out)};
+  const float* sinks = rule.sinks != nullptr ? vector_of(*rule.sinks, queries.columns / place.head_dim) : nullptr;
+  AttentionWork work{floats_of(queries), table, place, rule, sinks, floats_of(out)};
   cut_attention(work, team_.size());
   if (work.page_count == 0) return enqueue(work, {reads(work.queries), reads(pages_of(table)), writes(work.out)});
   const std::span<const std::byte> sums = std::as_bytes(std::span(&page_sums_, 1));  // its contents may yet move
@@ -361,6 +390,7 @@ struct Runner {
   void operator()(const MoveWork& work) const { move_rows(work, share(work)); }
   void operator()(const EmbedWork& work) const { kernels.embed(work, share(work)); }
   void operator()(const LinearWork& work) const { kernels.linear(work, share(work)); }
+  void operator()(const HeadLinearWork& work) const { multiply_heads(kernels, work, share(work)); }
   void operator()(const RoundWork& work) const { kernels.round(work, share(work)); }
   void operator()(const IntegerLinearWork& work) const { kernels.integer_linear(work, share(work)); }
   void operator()(const RmsNormWork& work) const { kernels.rms_norm(work, share(work)); }
@@ -376,6 +406,14 @@ struct Runner {
   void operator()(const DeltaRuleWork& work) const { kernels.delta_rule_scan(work, share(work)); }
   void operator()(const StatisticsWork& work) const { kernels.statistics(work, share(work)); }
   void operator()(const TopNWork& work) const { kernels.top_n(work, share(work)); }
+  void operator()(const RouteWork& work) const { kernels.route(work, share(work)); }
+  void operator()(const ExpertListWork& work) const {
+    if (member == 0) work.lists->fill(work.routing, work.experts);
+  }
+  void operator()(const ExpertRowsWork& work) const { copy_expert_rows(work, share(work)); }
+  void operator()(const ExpertLinearWork& work) const { multiply_experts(kernels, work, member, members); }
+  void operator()(const ExpertSumWork& work) const { kernels.sum_experts(work, share(work)); }
+  void operator()(const AddGatedWork& work) const { kernels.add_gated(work, share(work)); }
 
   template <typename Any>
   [[nodiscard]] Share share(const Any& work) const {

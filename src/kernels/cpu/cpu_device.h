@@ -30,10 +30,12 @@ class CpuDevice : public Device {
   void upload(const View& to, std::span<const std::byte> from) override;
   void download(const View& from, std::span<std::byte> to) override;
   void copy(Storage& to, const Storage& from) override;
+  void copy(const View& to, const View& from) override;
   void gather_rows(const View& in, std::span<const std::uint32_t> indices, const View& out) override;
 
   void embed(const Weight& table, std::span<const std::int32_t> ids, const View& out, float factor) override;
   void linear(const Weight& weight, const View& in, const View& out, const Weight* bias) override;
+  void head_linear(const Weight& weight, const View& in, const View& out) override;
   void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) override;
   void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) override;
   void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) override;
@@ -51,15 +53,22 @@ class CpuDevice : public Device {
                        const View& out) override;
   void all_reduce(const View& x) override;
 
+  // cpu_experts.cpp
+  void route(const View& scores, const RouterRule& rule, const Weight* bias, const View& routing) override;
+  void experts(const ExpertWeights& weights, const View& in, const View& routing, const ExpertScratch& scratch,
+               const View& out) override;
+  void add_gated(const View& x, const View& y, const View& gates) override;
+
   void statistics(const View& logits, std::span<RowStatistics> statistics) override;
   void top_n(const View& logits, std::size_t n, std::span<TokenScore> top) override;
 
   Result<void> wait() override;
 
  private:
-  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
-                            StoreKvWork, AttentionWork, GateWork, SoftCapWork, AddWork, ScaleWork, ConvWork,
-                            StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork>;
+  using Work =
+      std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork, StoreKvWork,
+                   AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, ScaleWork, ConvWork, StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork, RouteWork,
+                   ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it
@@ -86,8 +95,13 @@ class CpuDevice : public Device {
   Result<void> check_finite(const WeightSource& source);
   [[nodiscard]] std::size_t count_denormals(const WeightSource& source);
   Result<void> pack(const WeightSource& source, CpuWeight& weight);
+  // Whether products with the weight take rounded activations.
+  [[nodiscard]] bool rounds_for(const Weight& weight) const;
   // Makes rounded_ hold `in`; returns what went wrong.
   std::optional<Error> round(const Floats& in);
+  // The same; false when it went wrong, which `wait` tells.
+  bool round_or_fail(const Floats& in);
+  void expert_linear(const Weight& weight, const Weight* bias, const View& in, const View& out);
 
   const KernelTable kernels_;
   const Activations activations_;
@@ -97,7 +111,11 @@ class CpuDevice : public Device {
   Rounded rounded_;
   Uploads uploads_;
   std::vector<float> page_sums_;  // of the attention that runs (AttentionWork::page_sums)
+  ExpertLists expert_lists_;      // of the experts that run
   std::optional<Error> failure_;  // of an operation since the last wait
 };
+
+/// Head by head: the matrix of each meets its own columns (cpu_experts.cpp).
+void multiply_heads(const KernelTable& kernels, const HeadLinearWork& work, Share panels);
 
 }  // namespace plm

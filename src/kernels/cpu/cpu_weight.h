@@ -15,13 +15,13 @@ namespace plm {
 class CpuWeight : public Weight {
  public:
   std::span<const std::byte> bytes;   ///< rows as in the file; empty once they are unpacked or packed anew
-  std::vector<float> numbers;         ///< norm and bias: the vector, unpacked
+  std::vector<float> numbers;         ///< norm and bias: the vectors, unpacked
   const PanelType* panel = nullptr;   ///< how `panels` are packed; null if there are none
   AlignedBuffer panels;               ///< matrices of the fast kernels
   std::shared_ptr<const void> owner;  ///< of `bytes`, where it is not the file
 
-  [[nodiscard]] const std::byte* row(std::size_t output) const {
-    return bytes.data() + output * type->row_bytes(inputs);
+  [[nodiscard]] const std::byte* row(std::size_t output, std::size_t matrix = 0) const {
+    return bytes.data() + (matrix * outputs + output) * type->row_bytes(inputs);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/cpu/recurrent_work.h"
+#include "kernels/cpu/expert_work.h"
 #include "kernels/cpu/work.h"
 #include "kernels/cpu_device.h"
 
@@ -32,6 +33,10 @@ struct KernelTable {
   void (*delta_rule_scan)(const DeltaRuleWork& work, Share lane_groups);
   void (*statistics)(const StatisticsWork& work, Share rows);
   void (*top_n)(const TopNWork& work, Share rows);
+
+  void (*route)(const RouteWork& work, Share rows);
+  void (*sum_experts)(const ExpertSumWork& work, Share rows);
+  void (*add_gated)(const AddGatedWork& work, Share rows);
 };
 
 [[nodiscard]] KernelTable reference_kernels();
@@ -45,6 +50,7 @@ void set_simd_layers(KernelTable& table);
 void set_simd_attention(KernelTable& table);
 void set_simd_logits(KernelTable& table);
 void set_simd_recurrent(KernelTable& table);
+void set_simd_experts(KernelTable& table);
 
 // Products by the integer dot product of AVX-512 VNNI, which Highway does not have.
 namespace vnni {
@@ -72,6 +78,10 @@ void state_space_scan(const StateSpaceWork& work, Share lane_groups);
 void delta_rule_scan(const DeltaRuleWork& work, Share lane_groups);
 void statistics(const StatisticsWork& work, Share rows);
 void top_n(const TopNWork& work, Share rows);
+
+void route(const RouteWork& work, Share rows);
+void sum_experts(const ExpertSumWork& work, Share rows);
+void add_gated(const AddGatedWork& work, Share rows);
 }  // namespace reference
 
 }  // namespace plm

@@ -1,8 +1,8 @@
 // How one layer's keys and values lie in a page of the CPU device: keys as [kv_head][dim][cell], so that a SIMD lane is
 // a cell and a score needs no sum across lanes, then values as [kv_head][cell][dim]. A plain type holds its numbers so.
 // q8_0 holds its levels so, one byte each, and behind those of the keys, and again of the values, the float16 scales of
-// 32 dimensions each as [kv_head][dim / 32][cell]; a number is level * scale. Either way the layer takes
-// KvPlace::bytes. Tested by tests/kernels/cpu/test_attention.cpp.
+// 32 dimensions each as [kv_head][dim / 32][cell]; a number is level * scale. Where values are part of their keys, the
+// keys are all there is. Either way the layer takes KvPlace::bytes. Tested by tests/kernels/cpu/test_attention.cpp.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct KvPage {
   }
   /// head_dim numbers: the value of one cell.
   [[nodiscard]] std::byte* values(std::size_t kv_head, std::size_t cell) const {
-    return layer + place->bytes() / 2 + (kv_head * kPageCells + cell) * place->head_dim * number_bytes();
+    return layer + place->key_bytes() + (kv_head * kPageCells + cell) * place->head_dim * number_bytes();
   }
   /// kPageCells float16: the scale of `dim` and its neighbours in the keys of all cells.
   [[nodiscard]] std::byte* key_scales(std::size_t kv_head, std::size_t dim) const {
@@ -38,7 +38,7 @@ struct KvPage {
   }
   /// kPageCells float16: the same for the values.
   [[nodiscard]] std::byte* value_scales(std::size_t kv_head, std::size_t dim) const {
-    return layer + place->bytes() / 2 + scales(kv_head, dim);
+    return layer + place->key_bytes() + scales(kv_head, dim);
   }
 
  private:

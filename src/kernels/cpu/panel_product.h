@@ -18,13 +18,15 @@ struct PanelPlace {
 
 class PanelProduct {
  public:
-  PanelProduct(const CpuWeight& weight, const Floats& out, const float* bias)
-      : first_(weight.panels.data()),
-        parts_(part_count(weight.inputs)),
-        unit_bytes_(panel_unit_bytes(weight.panel->form, parts_)),
-        bytes_(panel_bytes(weight.panel->form, parts_)),
-        out_(out),
-        bias_(bias) {}
+  /// `Work`: LinearWork or IntegerLinearWork.
+  template <typename Work>
+  explicit PanelProduct(const Work& work)
+      : parts_(part_count(work.weight->inputs)),
+        unit_bytes_(panel_unit_bytes(work.weight->panel->form, parts_)),
+        bytes_(panel_bytes(work.weight->panel->form, parts_)),
+        first_(work.weight->panels.data() + work.matrix * panel_count(work.weight->outputs) * bytes_),
+        out_(work.out),
+        bias_(work.bias) {}
 
   [[nodiscard]] std::size_t parts() const { return parts_; }
   [[nodiscard]] PanelPlace place(std::size_t panel) const {
@@ -41,10 +43,10 @@ class PanelProduct {
   }
 
  private:
-  const std::byte* first_;
   std::size_t parts_;
   std::size_t unit_bytes_;
   std::size_t bytes_;
+  const std::byte* first_;
   Floats out_;
   const float* bias_;
 };

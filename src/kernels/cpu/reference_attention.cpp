@@ -25,9 +25,9 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 struct PartialSum {
   float max = kMinusInfinity;
   float weight = 0;           // sum of the weights; 0 says that no cell has been seen
-  std::vector<float> values;  // [head_dim] sum of weight * value
+  std::vector<float> values;  // [value_dim] sum of weight * value
 
-  explicit PartialSum(std::size_t head_dim) : values(head_dim) {}
+  explicit PartialSum(std::size_t value_dim) : values(value_dim) {}
 
   void add(const PartialSum& page) {
     if (page.weight == 0) return;
@@ -43,8 +43,12 @@ struct PartialSum {
     for (std::size_t d = 0; d < values.size(); ++d) values[d] = values[d] * mine + page.values[d] * theirs;
   }
 
-  void write_quotient(float* out) const {
-    for (std::size_t d = 0; d < values.size(); ++d) out[d] = weight == 0 ? 0.0F : values[d] / weight;
+  // `sink`: a score that joins the weights alone; or null.
+  void write_quotient(float* out, const float* sink) const {
+    const float larger = sink != nullptr ? std::max(max, *sink) : max;
+    const float mine = sink != nullptr ? exp_f32(max - larger) : 1;
+    const float all = sink != nullptr ? weight * mine + exp_f32(*sink - larger) : weight;
+    for (std::size_t d = 0; d < values.size(); ++d) out[d] = weight == 0 ? 0.0F : values[d] * mine / all;
   }
 
   // As AttentionWork::page_sums holds it.
@@ -81,6 +85,31 @@ void read_value(const KvPage& page, std::size_t kv_head, std::size_t cell, std::
   for (std::size_t d = 0; d < value.size(); ++d) value[d] = read_scaled(from, page.value_scales(kv_head, d), d, cell);
 }
 
+// sums[d] = weights . value of the cells in sight.
+void sum_values(const KvPage& page, std::size_t kv_head, const PageNumbers& weights, const PageSight& sight,
+                std::vector<float>& sums) {
+  std::vector<float> value(sums.size());
+  for (std::size_t c = 0; c < kPageCells; ++c) {
+    if (!sight.sees(c)) continue;
+    read_value(page, kv_head, c, value);
+    for (std::size_t d = 0; d < sums.size(); ++d) sums[d] = std::fma(weights[c], value[d], sums[d]);
+  }
+}
+
+// The same where values are part of their keys.
+void sum_latent(const KvPage& page, std::size_t kv_head, const PageNumbers& weights, const PageSight& sight,
+                std::vector<float>& sums) {
+  PageNumbers keys;
+  for (std::size_t d = 0; d < sums.size(); ++d) {
+    read_keys(page, kv_head, d, keys);
+    std::array<float, 16> lanes{};
+    for (std::size_t c = 0; c < kPageCells; ++c) {
+      if (sight.sees(c)) lanes[c % 16] = std::fma(weights[c], keys[c], lanes[c % 16]);
+    }
+    sums[d] = lanes16(16, [&](std::size_t i) { return lanes[i]; });
+  }
+}
+
 // scores[c] = query . key of cell c, for all cells, seen or not.
 PageNumbers score_page(const KvPage& page, std::size_t kv_head, const float* query) {
   PageNumbers scores{};
@@ -94,14 +123,13 @@ PageNumbers score_page(const KvPage& page, std::size_t kv_head, const float* que
 
 // What query head `head` of row `r` finds in one page.
 PartialSum attend_page(const AttentionWork& work, std::size_t r, std::size_t head, std::size_t page_number) {
-  const std::size_t head_dim = work.place.head_dim;
   const RowSight& row = work.table.rows[r];
-  PartialSum sum(head_dim);
+  PartialSum sum(work.place.value_dim());
   const PageSight sight = page_sight(row, work.table.own_bits, page_number);
   if (sight.sees_nothing()) return sum;
   const KvPage page = kv_page(work.table, row.sequence, page_number, work.place);
   const std::size_t kv_head = head / work.group();
-  PageNumbers weights = score_page(page, kv_head, work.queries.row(r) + head * head_dim);
+  PageNumbers weights = score_page(page, kv_head, work.queries.row(r) + head * work.place.head_dim);
   for (std::size_t c = 0; c < kPageCells; ++c) {
     weights[c] *= work.rule.scale;
     if (work.rule.soft_cap > 0) weights[c] = soft_cap_f32(weights[c], work.rule.soft_cap);
@@ -109,20 +137,15 @@ PartialSum attend_page(const AttentionWork& work, std::size_t r, std::size_t hea
   }
   for (std::size_t c = 0; c < kPageCells; ++c) weights[c] = sight.sees(c) ? exp_f32(weights[c] - sum.max) : 0.0F;
   sum.weight = lanes16(kPageCells, [&](std::size_t c) { return weights[c]; });
-  std::vector<float> value(head_dim);
-  for (std::size_t c = 0; c < kPageCells; ++c) {
-    if (!sight.sees(c)) continue;
-    read_value(page, kv_head, c, value);
-    for (std::size_t d = 0; d < head_dim; ++d) sum.values[d] = std::fma(weights[c], value[d], sum.values[d]);
-  }
+  (work.place.latent_dim > 0 ? sum_latent : sum_values)(page, kv_head, weights, sight, sum.values);
   return sum;
 }
 
 void attend_whole(const AttentionWork& work, std::size_t r, std::size_t head) {
-  PartialSum sum(work.place.head_dim);
+  PartialSum sum(work.place.value_dim());
   const PageRange pages = pages_in_sight(work.table.rows[r]);
   for (std::size_t p = pages.begin; p < pages.end; ++p) sum.add(attend_page(work, r, head, p));
-  sum.write_quotient(work.out.row(r) + head * work.place.head_dim);
+  sum.write_quotient(work.out_of(r, head), work.sink_of(head));
 }
 
 // Where one vector [head_dim] goes: numbers (or levels) `stride` bytes apart, and scales, if any, a page row apart.
@@ -160,6 +183,7 @@ void store_kv(const StoreKvWork& work, Share rows) {
                    {.numbers = page.keys(head, 0) + cell * number_bytes,
                     .stride = kPageCells * number_bytes,
                     .scales = page.key_scales(head, 0) + cell * kScaleBytes});
+      if (place.latent_dim > 0) continue;
       store_vector(work.values.row(r) + head * place.head_dim, *place.type, place.head_dim,
                    {.numbers = page.values(head, cell),
                     .stride = number_bytes,
@@ -189,12 +213,12 @@ void attend_pages(const AttentionWork& work, Share units) {
 
 void add_pages(const AttentionWork& work, Share units) {
   for_each_total_unit(work, units, [&](std::size_t r, std::size_t head, const PageUnits& pages) {
-    PartialSum sum(work.place.head_dim), page(work.place.head_dim);
+    PartialSum sum(work.place.value_dim()), page(work.place.value_dim());
     for (std::size_t p = 0; p < pages.count; ++p) {
       page.load(work.page_sum(pages.first + p, head % work.group()));
       sum.add(page);
     }
-    sum.write_quotient(work.out.row(r) + head * work.place.head_dim);
+    sum.write_quotient(work.out_of(r, head), work.sink_of(head));
   });
 }
 

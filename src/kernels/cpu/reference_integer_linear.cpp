@@ -33,9 +33,9 @@ float round_part(const float* x, int most, std::int16_t* levels) {
 }
 
 // One row of a weight: its quant blocks, taken apart.
-std::vector<BlockParts> take_apart(const CpuWeight& weight, std::size_t output) {
+std::vector<BlockParts> take_apart(const CpuWeight& weight, std::size_t output, std::size_t matrix) {
   std::vector<BlockParts> blocks(weight.inputs / weight.type->block_size);
-  const std::byte* row = weight.row(output);
+  const std::byte* row = weight.row(output, matrix);
   for (BlockParts& block : blocks) {
     weight.type->take_apart(row, block);
     row += weight.type->block_bytes;
@@ -60,7 +60,7 @@ void integer_linear(const IntegerLinearWork& work, Share outputs) {
   const std::size_t group_size = weight.type->group_size;
   const std::size_t block_size = weight.type->block_size;
   for (std::size_t o = outputs.begin; o < outputs.end; ++o) {
-    const std::vector<BlockParts> blocks = take_apart(weight, o);
+    const std::vector<BlockParts> blocks = take_apart(weight, o, work.matrix);
     for (std::size_t r = 0; r < work.in.rows; ++r) {
       const std::int16_t* levels = work.in.levels_at(r, 0);
       float sum = 0;

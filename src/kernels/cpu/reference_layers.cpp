@@ -52,13 +52,18 @@ void rope(const RopeWork& work, Share rows) {
 
 namespace {
 
-template <float (*Curve)(float)>
-void multiply_by_curve(const GateWork& work, Share rows) {
+float silu_times(float gate, float up) { return silu_f32(gate) * up; }
+float gelu_tanh_times(float gate, float up) { return gelu_tanh_f32(gate) * up; }
+float gelu_erf_times(float gate, float up) { return gelu_erf_f32(gate) * up; }
+float sigmoid_times(float gate, float up) { return sigmoid_f32(gate) * up; }
+
+template <float (*Unit)(float gate, float up)>
+void pass_gate(const GateWork& work, Share rows) {
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
     const float* gate = work.gate.row(r);
     const float* up = work.up.row(r);
     float* out = work.out.row(r);
-    for (std::size_t i = 0; i < work.gate.columns; ++i) out[i] = Curve(gate[i]) * up[i];
+    for (std::size_t i = 0; i < work.gate.columns; ++i) out[i] = Unit(gate[i], up[i]);
   }
 }
 
@@ -66,10 +71,11 @@ void multiply_by_curve(const GateWork& work, Share rows) {
 
 void gate_multiply(const GateWork& work, Share rows) {
   switch (work.activation) {
-    case Activation::silu: return multiply_by_curve<silu_f32>(work, rows);
-    case Activation::gelu_tanh: return multiply_by_curve<gelu_tanh_f32>(work, rows);
-    case Activation::gelu_erf: return multiply_by_curve<gelu_erf_f32>(work, rows);
-    case Activation::sigmoid: return multiply_by_curve<sigmoid_f32>(work, rows);
+    case Activation::silu: return pass_gate<silu_times>(work, rows);
+    case Activation::gelu_tanh: return pass_gate<gelu_tanh_times>(work, rows);
+    case Activation::gelu_erf: return pass_gate<gelu_erf_times>(work, rows);
+    case Activation::clamped_swiglu: return pass_gate<clamped_swiglu_f32>(work, rows);
+    case Activation::sigmoid: return pass_gate<sigmoid_times>(work, rows);
   }
 }
 

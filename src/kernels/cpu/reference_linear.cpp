@@ -26,7 +26,7 @@ void linear(const LinearWork& work, Share outputs) {
   const CpuWeight& weight = *work.weight;
   std::vector<float> w(weight.inputs);
   for (std::size_t o = outputs.begin; o < outputs.end; ++o) {
-    weight.type->unpack(weight.row(o), w.data(), weight.inputs / weight.type->block_size);
+    weight.type->unpack(weight.row(o, work.matrix), w.data(), weight.inputs / weight.type->block_size);
     for (std::size_t r = 0; r < work.in.rows; ++r) {
       const float sum = dot(work.in.row(r), w.data(), weight.inputs);
       work.out.row(r)[o] = work.bias != nullptr ? sum + work.bias[o] : sum;

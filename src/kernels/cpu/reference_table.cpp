@@ -24,6 +24,9 @@ KernelTable reference_kernels() {
       .delta_rule_scan = reference::delta_rule_scan,
       .statistics = reference::statistics,
       .top_n = reference::top_n,
+      .route = reference::route,
+      .sum_experts = reference::sum_experts,
+      .add_gated = reference::add_gated,
   };
 }
 

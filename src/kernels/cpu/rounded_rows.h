@@ -64,6 +64,11 @@ struct RoundedRows {
   }
   [[nodiscard]] RoundedPart& part_at(std::size_t row, std::size_t part) const { return parts[row * part_count + part]; }
 
+  /// Rows [begin, begin + count).
+  [[nodiscard]] RoundedRows row_range(std::size_t begin, std::size_t count) const {
+    return {levels_at(begin, 0), parts + begin * part_count, most, count, part_count};
+  }
+
   /// Bytes that `rows` rows need, in one piece of memory aligned to 64 bytes; `at` lays them out there.
   [[nodiscard]] static std::size_t bytes(std::size_t rows, std::size_t part_count) {
     return rows * part_count * (kRoundedInputs * sizeof(std::int16_t) + sizeof(RoundedPart));

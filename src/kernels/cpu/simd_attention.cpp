@@ -60,11 +60,14 @@ const float* query_numbers(const AttentionWork& work, std::size_t kv_head, std::
   return work.queries.row(query / work.group()) + head * work.place.head_dim;
 }
 
-/// Divides by the sum of weights: the result.
-void finish(const Query& query, std::size_t head_dim) {
+/// Divides by the sum of weights, among them that of the sink, if any: the result.
+void finish(const Query& query, std::size_t value_dim, const float* sink) {
   const FloatTag d;
-  for (std::size_t dim = 0; dim < head_dim; dim += kLanes) {
-    const Floatv result = hn::Div(load(query.values + dim), hn::Set(d, query.weight));
+  const float larger = sink != nullptr ? std::max(query.max, *sink) : query.max;
+  const float mine = sink != nullptr ? exp_f32(query.max - larger) : 1;
+  const float all = sink != nullptr ? query.weight * mine + exp_f32(*sink - larger) : query.weight;
+  for (std::size_t dim = 0; dim < value_dim; dim += kLanes) {
+    const Floatv result = hn::Div(hn::Mul(load(query.values + dim), hn::Set(d, mine)), hn::Set(d, all));
     hn::StoreU(query.weight == 0 ? hn::Zero(d) : result, d, query.values + dim);
   }
 }
@@ -80,14 +83,17 @@ void attend_block(const AttentionWork& work, const QueryBlock& block) {
     const float* numbers = query_numbers(work, block.kv_head, query);
     const std::size_t r = query / work.group();
     queries[i] = {.numbers = numbers,
-                  .values = work.out.row(r) + (numbers - work.queries.row(r)),
+                  .values = work.out_of(r, block.kv_head * work.group() + query % work.group()),
                   .max = kMinusInfinity,
                   .weight = 0};
     const PageRange more = pages_in_sight(work.table.rows[r]);
     pages = {std::min(pages.begin, more.begin), std::max(pages.end, more.end)};
   }
   for (std::size_t p = pages.begin; p < pages.end; ++p) attend_page<Numbers>(work, block, p, queries);
-  for (std::size_t i = 0; i < count; ++i) finish(queries[i], work.place.head_dim);
+  for (std::size_t i = 0; i < count; ++i) {
+    const float* sink = work.sink_of(block.kv_head * work.group() + (block.begin + i) % work.group());
+    finish(queries[i], work.place.value_dim(), sink);
+  }
 }
 
 template <class Numbers>
@@ -105,7 +111,7 @@ void attend_blocks(const AttentionWork& work, Share units) {
 
 template <class Numbers>
 void attend_pages(const AttentionWork& work, Share units) {
-  const std::size_t head_dim = work.place.head_dim;
+  const std::size_t value_dim = work.place.value_dim();
   const auto sum_page = [&](std::size_t r, std::size_t kv_head, std::size_t page, std::size_t unit) {
     Query queries[kTileQueries];
     for (std::size_t g = 0; g < work.group(); g += kTileQueries) {
@@ -118,8 +124,8 @@ void attend_pages(const AttentionWork& work, Share units) {
       }
       attend_page<Numbers>(work, {kv_head, r * work.group() + g, r * work.group() + g + count}, page, queries);
       for (std::size_t i = 0; i < count; ++i) {
-        queries[i].values[head_dim] = queries[i].max;
-        queries[i].values[head_dim + 1] = queries[i].weight;
+        queries[i].values[value_dim] = queries[i].max;
+        queries[i].values[value_dim + 1] = queries[i].weight;
       }
     }
   };
@@ -127,15 +133,15 @@ void attend_pages(const AttentionWork& work, Share units) {
 }
 
 void add_pages(const AttentionWork& work, Share units) {
-  const std::size_t head_dim = work.place.head_dim;
+  const std::size_t value_dim = work.place.value_dim();
   const auto add_up = [&](std::size_t r, std::size_t head, const PageUnits& pages) HWY_ATTR {
-    Query query{.numbers = nullptr, .values = work.out.row(r) + head * head_dim, .max = kMinusInfinity, .weight = 0};
+    Query query{.numbers = nullptr, .values = work.out_of(r, head), .max = kMinusInfinity, .weight = 0};
     for (std::size_t p = 0; p < pages.count; ++p) {
       const float* sum = work.page_sum(pages.first + p, head % work.group());
-      const Blend blend = add_page(query, {sum[head_dim], sum[head_dim + 1]});
-      for (std::size_t dim = 0; dim < head_dim; dim += kLanes) blend(query.values + dim, load(sum + dim));
+      const Blend blend = add_page(query, {sum[value_dim], sum[value_dim + 1]});
+      for (std::size_t dim = 0; dim < value_dim; dim += kLanes) blend(query.values + dim, load(sum + dim));
     }
-    finish(query, head_dim);
+    finish(query, value_dim, work.sink_of(head));
   };
   for_each_total_unit(work, units, add_up);
 }
@@ -158,11 +164,14 @@ void store_rows(const StoreKvWork& work, Share rows) {
     const std::size_t cell = row.slot % kPageCells;
     for (std::size_t head = 0; head < work.place.kv_heads; ++head) {
       const float* key = work.keys.row(r) + head * head_dim;
-      const float* value = work.values.row(r) + head * head_dim;
       std::byte* key_to = page.keys(head, 0) + cell * Numbers::kBytes;
-      std::byte* value_to = page.values(head, cell);
       for (std::size_t dim = 0; dim < head_dim; ++dim) {
         Numbers::store_one(key[dim], key_to + dim * kPageCells * Numbers::kBytes);
+      }
+      if (work.place.latent_dim > 0) continue;
+      const float* value = work.values.row(r) + head * head_dim;
+      std::byte* value_to = page.values(head, cell);
+      for (std::size_t dim = 0; dim < head_dim; ++dim) {
         Numbers::store_one(value[dim], value_to + dim * Numbers::kBytes);
       }
     }
@@ -212,6 +221,7 @@ void store_scaled_rows(const StoreKvWork& work, Share rows) {
       std::memcpy(page.key_scales(head, dim) + cell * kScaleBytes, &scale, kScaleBytes);
       std::byte* to = page.keys(head, dim) + cell;
       for (std::size_t i = 0; i < kScaledDims; ++i) to[i * kPageCells] = static_cast<std::byte>(levels[i]);
+      if (work.place.latent_dim > 0) continue;
       scale = round_scaled(work.values.row(r) + at, levels);
       std::memcpy(page.value_scales(head, dim) + cell * kScaleBytes, &scale, kScaleBytes);
       std::memcpy(page.values(head, cell) + dim, levels, kScaledDims);
@@ -230,7 +240,7 @@ void store_kv(const StoreKvWork& work, Share rows) {
 }
 
 void attention(const AttentionWork& work, Share units) {
-  if (work.place.head_dim % kLanes != 0) return reference::attention(work, units);
+  if (work.place.value_dim() % kLanes != 0) return reference::attention(work, units);
   if (work.place.type == &quant_f32) return attend<F32Numbers>(work, units);
   if (work.place.type == &quant_f16) return attend<F16Numbers>(work, units);
   if (work.place.type == &quant_bf16) return attend<Bf16Numbers>(work, units);

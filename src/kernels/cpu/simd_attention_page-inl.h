@@ -344,6 +344,71 @@ HWY_INLINE void sum_values(const ValueRows<Numbers>& values, const Tile& tile, c
   }
 }
 
+/// What `Dims` dimensions of the keys from `dim` on, as values, add up to: sums[g][i] = weights[g] . dimension dim + i
+/// over the cells that query g sees. A vector holds neighbouring cells, so the sum is lanes16 over them.
+template <class Numbers, std::size_t Count, std::size_t Dims>
+HWY_INLINE void sum_latent_dims(const KeyRows<Numbers>& keys, std::size_t dim, const Tile& tile,
+                                const CellRanges& cells, const PageScores& weights, float (&sums)[Count][Dims]) {
+  const FloatTag d;
+  Floatv lanes[Count][Dims][kVectors];
+  PLM_UNROLL
+  for (std::size_t g = 0; g < Count; ++g) {
+    PLM_UNROLL
+    for (std::size_t i = 0; i < Dims * kVectors; ++i) lanes[g][i / kVectors][i % kVectors] = hn::Zero(d);
+  }
+  for (const Range& range : cells) {
+    PLM_KEEP_LOOP
+    for (std::size_t c = range.begin; c < range.end; c += 16) {
+      const bool all_see = (tile.all.words[c / 64] >> (c % 64) & 0xffffU) == 0xffffU;
+      PLM_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const std::size_t cell = c + v * kLanes;
+        Floatv numbers[Dims];
+        PLM_UNROLL
+        for (std::size_t i = 0; i < Dims; ++i) numbers[i] = keys.load_at(dim + i, cell);
+        PLM_UNROLL
+        for (std::size_t g = 0; g < Count; ++g) {
+          const Floatv weight = hn::Load(d, weights[g] + cell);
+          const std::uint64_t bits =
+              tile.sights[g].words[cell / 64] >> (cell % 64) & ((std::uint64_t{1} << kLanes) - 1);
+          const auto visible = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&bits));
+          PLM_UNROLL
+          for (std::size_t i = 0; i < Dims; ++i) {
+            Floatv& sum = lanes[g][i][v];
+            const Floatv added = hn::MulAdd(weight, numbers[i], sum);
+            sum = all_see ? added : hn::IfThenElse(visible, added, sum);  // what is out of sight may not be a number
+          }
+        }
+      }
+    }
+  }
+  PLM_UNROLL
+  for (std::size_t g = 0; g < Count; ++g) {
+    PLM_UNROLL
+    for (std::size_t i = 0; i < Dims; ++i) {
+      HWY_ALIGN float stored[16];
+      PLM_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) hn::Store(lanes[g][i][v], d, stored + v * kLanes);
+      sums[g][i] = add_lanes16(stored);
+    }
+  }
+}
+
+/// The same for the dimensions of one chunk, whose scales, if any, are [dim / kScaledDims] from `first` on.
+template <class Numbers, std::size_t Count>
+HWY_INLINE void sum_latent(const HeadPage& at, const Tile& tile, const CellRanges& cells, const PageScores& weights,
+                           Range dims, const float (*scales)[kPageCells], float (&sums)[kTileQueries][kChunkDims]) {
+  constexpr std::size_t kDims = kLanes >= 8 ? 2 : 1;  // at a time, so that a weight is loaded for both
+  for (std::size_t dim = dims.begin; dim < dims.end; dim += kDims) {
+    const KeyRows<Numbers> keys{at.page.keys(at.kv_head, 0), scales[(dim - dims.begin) / kScaledDims]};
+    float found[Count][kDims];
+    sum_latent_dims<Numbers>(keys, dim, tile, cells, weights, found);
+    for (std::size_t g = 0; g < Count; ++g) {
+      for (std::size_t i = 0; i < kDims; ++i) sums[g][dim - dims.begin + i] = found[g][i];
+    }
+  }
+}
+
 template <class Numbers, std::size_t Count>
 void attend_tile(const HeadPage& at, const Tile& tile, const ScoreRule& rule) {
   const CellRanges cells(tile.some);
@@ -357,16 +422,23 @@ void attend_tile(const HeadPage& at, const Tile& tile, const ScoreRule& rule) {
     const float max = mask_page(weights[g], scale, tile.sights[g], cells);
     blends[g] = add_page(tile.queries[g], weigh_page(weights[g], max, cells));
   }
-  const std::size_t head_dim = at.page.place->head_dim;
-  for (std::size_t first = 0; first < head_dim; first += kChunkDims) {
-    const std::size_t dims = std::min(kChunkDims, head_dim - first);
+  const KvPlace& place = *at.page.place;
+  const bool is_latent = place.latent_dim > 0;
+  for (std::size_t first = 0; first < place.value_dim(); first += kChunkDims) {
+    const std::size_t dims = std::min(kChunkDims, place.value_dim() - first);
     HWY_ALIGN float scales[kChunkDims / kScaledDims][kPageCells];
     for (std::size_t dim = 0; Numbers::kScaled && dim < dims; dim += kScaledDims) {
-      widen_scales(at.page.value_scales(at.kv_head, first + dim), cells, scales[dim / kScaledDims]);
+      const std::byte* halves =
+          is_latent ? at.page.key_scales(at.kv_head, first + dim) : at.page.value_scales(at.kv_head, first + dim);
+      widen_scales(halves, cells, scales[dim / kScaledDims]);
     }
-    const ValueRows<Numbers> values{at.page.values(at.kv_head, 0) + first * Numbers::kBytes, head_dim, scales};
     HWY_ALIGN float sums[kTileQueries][kChunkDims];
-    sum_values<Numbers, Count>(values, tile, weights, {0, dims}, sums);
+    if (is_latent) {
+      sum_latent<Numbers, Count>(at, tile, cells, weights, {first, first + dims}, scales, sums);
+    } else {
+      const ValueRows<Numbers> values{at.page.values(at.kv_head, 0) + first * Numbers::kBytes, place.head_dim, scales};
+      sum_values<Numbers, Count>(values, tile, weights, {0, dims}, sums);
+    }
     for (std::size_t g = 0; g < Count; ++g) {
       if (blends[g].kind == Blend::Kind::skip) continue;
       for (std::size_t dim = 0; dim < dims; dim += kLanes) {

@@ -254,7 +254,7 @@ void multiply_chunk(const PanelProduct& product, const RoundedRows& in, std::siz
 
 template <const PanelForm& Form>
 void multiply(const IntegerLinearWork& work, Share panels) {
-  const PanelProduct product(*work.weight, work.out, work.bias);
+  const PanelProduct product(work);
   if (work.in.rows == 1) {
     constexpr std::size_t kPanels = kVectors <= 2 ? 2 : 1;  // at a time
     std::size_t p = panels.begin;

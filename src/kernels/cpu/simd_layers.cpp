@@ -61,9 +61,9 @@ void rope(const RopeWork& work, Share rows) {
 
 namespace {
 
-/// out = curve(gate) * up; `one` is the same curve for a single number.
-template <typename Curve>
-HWY_INLINE void multiply_by_curve(const GateWork& work, Share rows, Curve curve, float (*one)(float)) {
+/// out = unit(gate, up); `one` is the same for single numbers.
+template <typename Unit>
+HWY_INLINE void pass_gate(const GateWork& work, Share rows, Unit unit, float (*one)(float, float)) {
   const FloatTag d;
   const std::size_t n = work.gate.columns;
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
@@ -71,8 +71,8 @@ HWY_INLINE void multiply_by_curve(const GateWork& work, Share rows, Curve curve,
     const float* up = work.up.row(r);
     float* out = work.out.row(r);
     std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(curve(load(gate + i)), load(up + i)), d, out + i);
-    for (; i < n; ++i) out[i] = one(gate[i]) * up[i];
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(unit(load(gate + i), load(up + i)), d, out + i);
+    for (; i < n; ++i) out[i] = one(gate[i], up[i]);
   }
 }
 
@@ -81,17 +81,25 @@ HWY_INLINE void multiply_by_curve(const GateWork& work, Share rows, Curve curve,
 void gate_multiply(const GateWork& work, Share rows) {
   switch (work.activation) {
     case Activation::silu:
-      return multiply_by_curve(
-          work, rows, [](Floatv x) HWY_ATTR { return silu_vector(x); }, silu_f32);
+      return pass_gate(
+          work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return hn::Mul(silu_vector(gate), up); },
+          [](float gate, float up) { return silu_f32(gate) * up; });
     case Activation::gelu_tanh:
-      return multiply_by_curve(
-          work, rows, [](Floatv x) HWY_ATTR { return gelu_tanh_vector(x); }, gelu_tanh_f32);
+      return pass_gate(
+          work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return hn::Mul(gelu_tanh_vector(gate), up); },
+          [](float gate, float up) { return gelu_tanh_f32(gate) * up; });
     case Activation::gelu_erf:
-      return multiply_by_curve(
-          work, rows, [](Floatv x) HWY_ATTR { return gelu_erf_vector(x); }, gelu_erf_f32);
+      return pass_gate(
+          work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return hn::Mul(gelu_erf_vector(gate), up); },
+          [](float gate, float up) { return gelu_erf_f32(gate) * up; });
+    case Activation::clamped_swiglu:
+      return pass_gate(
+          work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return clamped_swiglu_vector(gate, up); },
+          clamped_swiglu_f32);
     case Activation::sigmoid:
-      return multiply_by_curve(
-          work, rows, [](Floatv x) HWY_ATTR { return sigmoid_vector(x); }, sigmoid_f32);
+      return pass_gate(
+          work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return hn::Mul(sigmoid_vector(gate), up); },
+          [](float gate, float up) { return sigmoid_f32(gate) * up; });
   }
 }
 

@@ -181,7 +181,7 @@ void multiply_chunk(const PanelProduct& product, const Inputs& inputs, std::size
 
 template <const PanelForm& Form>
 void multiply(const LinearWork& work, Share panels) {
-  const PanelProduct product(*work.weight, work.out, work.bias);
+  const PanelProduct product(work);
   const Inputs inputs(work.in);
   if constexpr (Form.is_plain()) {
     if (work.in.rows == 1) {

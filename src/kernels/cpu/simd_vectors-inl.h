@@ -161,6 +161,17 @@ HWY_INLINE Floatv silu_vector(Floatv x) {
   return hn::Div(x, hn::Add(hn::Set(FloatTag(), 1.0F), exp_vector(hn::Neg(x))));
 }
 
+HWY_INLINE Floatv clamped_swiglu_vector(Floatv gate, Floatv up) {
+  namespace pm = portable_math;
+  const FloatTag d;
+  const Floatv limit = hn::Set(d, pm::kSwigluLimit), one = hn::Set(d, 1.0F);
+  const Floatv held = hn::IfThenElse(hn::Gt(gate, limit), limit, gate);
+  const Floatv below = hn::IfThenElse(hn::Gt(up, limit), limit, up);
+  const Floatv linear = hn::IfThenElse(hn::Lt(below, hn::Neg(limit)), hn::Neg(limit), below);
+  const Floatv steep = hn::Mul(hn::Set(d, pm::kSwigluSlope), held);
+  return hn::Mul(hn::Div(held, hn::Add(one, exp_vector(hn::Neg(steep)))), hn::Add(linear, one));
+}
+
 HWY_INLINE Floatv gelu_erf_vector(Floatv x) {
   const FloatTag d;
   const Floatv erf = erf_vector(hn::Mul(x, hn::Set(d, portable_math::kSqrtHalf)));

@@ -333,7 +333,7 @@ PLM_VNNI void multiply_chunk(const PanelProduct& product, const RoundedRows& in,
 
 template <const PanelForm& Form>
 void multiply(const IntegerLinearWork& work, Share panels) {
-  const PanelProduct product(*work.weight, work.out, work.bias);
+  const PanelProduct product(work);
   if (work.in.rows == 1) {
     std::size_t p = panels.begin;
     for (; p + 2 <= panels.end; p += 2) multiply_row<Form, 2>(product, work.in, p);

@@ -53,8 +53,18 @@ struct LinearWork {
   const CpuWeight* weight;
   Floats in;
   Floats out;
-  const float* bias;  ///< [outputs] or null
+  const float* bias;       ///< [outputs] or null
+  std::size_t matrix = 0;  ///< of those that the weight holds
   [[nodiscard]] std::size_t units() const { return out.columns; }
+};
+
+/// A product for each head of every row (Device::head_linear). Units are panels, head after head.
+struct HeadLinearWork {
+  static constexpr std::size_t kGrain = 1;
+  const CpuWeight* weight;
+  Floats in;
+  Floats out;
+  [[nodiscard]] std::size_t units() const { return weight->count * panel_count(weight->outputs); }
 };
 
 /// Rounds rows for products with quantised weights.
@@ -71,7 +81,8 @@ struct IntegerLinearWork {
   const CpuWeight* weight;
   RoundedRows in;
   Floats out;
-  const float* bias;  ///< [outputs] or null
+  const float* bias;       ///< [outputs] or null
+  std::size_t matrix = 0;  ///< of those that the weight holds
   [[nodiscard]] std::size_t units() const { return out.columns; }
 };
 
@@ -112,6 +123,7 @@ struct AttentionWork {
   RowTable table;
   KvPlace place;
   ScoreRule rule = 1;
+  const float* sinks = nullptr;  ///< [q_heads] or null
   Floats out;
   std::size_t block_queries = 1;  ///< queries of one unit of `whole`
   std::size_t page_count = 0;     ///< pages that the rows see, added up: a unit of `pages` for each KV head
@@ -119,11 +131,16 @@ struct AttentionWork {
   std::vector<float>* page_sums = nullptr;  ///< [page_count * kv_heads * group(), page_sum_size()]
 
   [[nodiscard]] std::size_t q_heads() const { return queries.columns / place.head_dim; }
+  /// Where the sum of a query head goes: [place.value_dim()].
+  [[nodiscard]] float* out_of(std::size_t row, std::size_t head) const {
+    return out.row(row) + head * place.value_dim();
+  }
+  [[nodiscard]] const float* sink_of(std::size_t head) const { return sinks != nullptr ? sinks + head : nullptr; }
   /// Query heads that read the same KV head.
   [[nodiscard]] std::size_t group() const { return q_heads() / place.kv_heads; }
   [[nodiscard]] std::size_t block_count() const { return (queries.rows * group() + block_queries - 1) / block_queries; }
   /// Floats that keep what a query finds in one page: sums of weighted values, largest score, sum of weights.
-  [[nodiscard]] std::size_t page_sum_size() const { return place.head_dim + 2; }
+  [[nodiscard]] std::size_t page_sum_size() const { return place.value_dim() + 2; }
   [[nodiscard]] std::size_t page_sums_size() const { return page_count * q_heads() * page_sum_size(); }
   /// Of query head g of the group, in the page that is unit `unit` of `pages`.
   [[nodiscard]] float* page_sum(std::size_t unit, std::size_t g) const {

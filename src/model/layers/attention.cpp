@@ -20,6 +20,12 @@ Result<void> Attention::load(WeightReader& reader, const std::string& prefix, bo
   return {};
 }
 
+Result<void> Attention::load_sinks(WeightReader& reader, const std::string& prefix) {
+  PLM_TRY_ASSIGN(sinks, reader.vector(prefix + ".attn_sinks.weight", WeightRole::bias, size.q_heads));
+  scores.sinks = sinks.get();
+  return {};
+}
+
 Result<void> Attention::load_norms(WeightReader& reader, const std::string& prefix, QueryKeyNorm kind, float epsilon) {
   norm_kind = kind;
   if (kind == QueryKeyNorm::none) return {};

@@ -38,9 +38,12 @@ struct Attention {
   QueryKeyNorm norm_kind = QueryKeyNorm::none;
   Linear query, key, value, output;
   std::optional<RmsNorm> query_norm, key_norm;
+  std::unique_ptr<Weight> sinks;  ///< [q_heads] or null
 
   /// Reads PREFIX.attn_{q,k,v,output}, or PREFIX.attn_qkv in place of the first three.
   Result<void> load(WeightReader& reader, const std::string& prefix, bool is_fused);
+  /// Reads PREFIX.attn_sinks: what each head may look at in place of any cell (arXiv 2309.17453).
+  Result<void> load_sinks(WeightReader& reader, const std::string& prefix);
   /// Reads PREFIX.attn_{q,k}_norm.
   Result<void> load_norms(WeightReader& reader, const std::string& prefix, QueryKeyNorm kind, float epsilon);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/portable_math.h"
+
 namespace plm {
 namespace {
 
@@ -45,9 +47,8 @@ Result<std::size_t> read_vocab_size(const ModelFile& file) {
   return stated;
 }
 
-}  // namespace
-
-Result<DenseConfig> read_dense_config(ModelFile& file) {
+// What does not depend on the kind of attention.
+Result<DenseConfig> read_common(const ModelFile& file) {
   DenseConfig config;
   ModelShape& shape = config.shape;
   shape.architecture = file.architecture();
@@ -64,13 +65,74 @@ Result<DenseConfig> read_dense_config(ModelFile& file) {
   PLM_TRY_ASSIGN(const bool is_causal, file.boolean_or("attention.causal", true));
   if (!is_causal)
     return file.key_error("attention.causal", "false", "true; this network writes one token after another");
-  PLM_TRY(read_attention(file, config));
   PLM_TRY_ASSIGN(shape.vocab_size, read_vocab_size(file));
   shape.parameter_count = file.parameter_count();
-  PLM_TRY_ASSIGN(Rope rope, Rope::from_file(file, config.attention.head_dim, shape.trained_context));
-  config.ropes.push_back(std::move(rope));
   config.layers.resize(shape.layer_count);
   return config;
+}
+
+// The sizes of the parts of a head. Files from before attn_k_b and attn_v_b give those of the heads that they make,
+// later ones have keys of their own for them, as what is stored is a latent.
+Result<LatentSize> read_latent_size(const ModelFile& file, std::size_t hidden_size) {
+  LatentSize size{.hidden_size = hidden_size};
+  PLM_TRY_ASSIGN(size.q_heads, file.integer("attention.head_count", {1, kMostSize}));
+  const bool is_new = file.has_key("attention.key_length_mla");
+  const std::size_t stored_heads = is_new ? 1 : size.q_heads;
+  PLM_TRY(file.integer_or("attention.head_count_kv", stored_heads, {stored_heads, stored_heads}));
+  PLM_TRY_ASSIGN(size.q_rank, file.integer_or("attention.q_lora_rank", 0, {0, kMostSize}));
+  PLM_TRY_ASSIGN(size.kv_rank, file.integer("attention.kv_lora_rank", {1, 4096}));
+  PLM_TRY_ASSIGN(const std::size_t head_dim,
+                 file.integer(is_new ? "attention.key_length_mla" : "attention.key_length", {3, 4096}));
+  PLM_TRY_ASSIGN(size.value_dim,
+                 file.integer(is_new ? "attention.value_length_mla" : "attention.value_length", {1, 4096}));
+  PLM_TRY_ASSIGN(size.rope_dim, file.integer("rope.dimension_count", {2, head_dim - 1}));
+  size.plain_dim = head_dim - size.rope_dim;
+  if (is_new) {
+    PLM_TRY(file.integer_or("attention.key_length", size.key_dim(), {size.key_dim(), size.key_dim()}));
+    PLM_TRY(file.integer_or("attention.value_length", size.kv_rank, {size.kv_rank, size.kv_rank}));
+  }
+  return size;
+}
+
+// YaRN as DeepSeek has it: instead of the rotated numbers all scores are stretched, by the square of this. 0: they are
+// not.
+Result<double> read_latent_stretch(const ModelFile& file) {
+  PLM_TRY_ASSIGN(const std::string kind, file.text_or("rope.scaling.type", "none"));
+  PLM_TRY_ASSIGN(const double multiplier, file.share_or("rope.scaling.yarn_log_multiplier", 0));
+  if (kind != "yarn" || multiplier == 0) return 0;
+  PLM_TRY_ASSIGN(const double factor, file.positive_real("rope.scaling.factor", 1e6));
+  return factor > 1 ? 1 + multiplier * log_f64(factor) : 1;
+}
+
+}  // namespace
+
+Result<DenseConfig> read_dense_config(ModelFile& file) {
+  PLM_TRY_ASSIGN(DenseConfig config, read_common(file));
+  PLM_TRY(read_attention(file, config));
+  PLM_TRY_ASSIGN(Rope rope, Rope::from_file(file, config.attention.head_dim, config.shape.trained_context));
+  config.ropes.push_back(std::move(rope));
+  return config;
+}
+
+Result<DenseConfig> read_latent_config(ModelFile& file) {
+  PLM_TRY_ASSIGN(DenseConfig config, read_common(file));
+  PLM_TRY_ASSIGN(config.latent, read_latent_size(file, config.shape.hidden_size));
+  PLM_TRY_ASSIGN(const double stretch, read_latent_stretch(file));
+  const double squared = stretch > 0 ? stretch * stretch : 1;
+  const double standard = squared / std::sqrt(static_cast<double>(config.latent->head_dim()));
+  PLM_TRY_ASSIGN(const double scale, file.positive_real_or("attention.scale", standard, 1e6));
+  config.scores = static_cast<float>(scale);
+  const Rope::YarnForm form{.is_stretched = stretch == 0};
+  PLM_TRY_ASSIGN(Rope rope, Rope::from_file(file, config.latent->rope_dim, config.shape.trained_context, form));
+  config.ropes.push_back(std::move(rope));
+  return config;
+}
+
+Result<void> add_experts(const ModelFile& file, const ExpertsConfig& standard, DenseConfig& config) {
+  PLM_TRY_ASSIGN(config.experts, read_experts(file, standard));
+  PLM_TRY_ASSIGN(const std::size_t dense, file.integer_or("leading_dense_block_count", 0, {0, config.layers.size()}));
+  for (std::size_t i = dense; i < config.layers.size(); ++i) config.layers[i].has_experts = true;
+  return {};
 }
 
 Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "model/layers/attention.h"
+#include "model/layers/experts.h"
+#include "model/layers/latent_attention.h"
 #include "model/layers/rope.h"
 #include "model/model.h"
 #include "model/model_file.h"
@@ -25,20 +27,25 @@ struct LayerKind {
   static constexpr std::size_t kNoRope = ~std::size_t{0};
   std::uint32_t window = 0;  ///< positions that a row sees, its own among them; 0: all
   std::size_t rope = 0;      ///< index into DenseConfig::ropes, or kNoRope
+  bool has_experts = false;  ///< DenseConfig::experts in place of the feed-forward network
 };
 
 struct DenseConfig {
   ModelShape shape;
   AttentionSize attention;
+  std::optional<LatentSize> latent;  ///< latent attention, in place of the other
   std::size_t ffn_size = 0;
+  std::optional<ExpertsConfig> experts;
   float norm_epsilon = 0;
 
   RopeLayout rope_layout = RopeLayout::half_split;
   NormPlacement norms = NormPlacement::before;
   QueryKeyNorm query_key_norm = QueryKeyNorm::none;
   Activation activation = Activation::silu;
-  bool is_fused = false;      ///< one tensor for query, key, value, and one for gate and up
-  float embedding_scale = 1;  ///< on embeddings
+  bool has_sinks = false;                       ///< a score of each head without a cell
+  std::string_view ffn_norm_name = "ffn_norm";  ///< before the feed-forward network
+  bool is_fused = false;                        ///< one tensor for query, key, value, and one for gate and up
+  float embedding_scale = 1;                    ///< on embeddings
   ScoreRule scores = 1;
   float logit_cap = 0;  ///< soft cap of logits; 0: none
 
@@ -49,6 +56,12 @@ struct DenseConfig {
 /// Reads what all have: sizes, epsilon, one rope for all layers, scores scaled by attention.scale or 1/sqrt(head_dim).
 /// Errors name the key.
 [[nodiscard]] Result<DenseConfig> read_dense_config(ModelFile& file);
+
+/// The same for latent attention (deepseek2): one rope over the rotated numbers, scores scaled as YaRN has it there.
+[[nodiscard]] Result<DenseConfig> read_latent_config(ModelFile& file);
+
+/// Gives all layers but the first leading_dense_block_count experts as read_experts reads them.
+[[nodiscard]] Result<void> add_experts(const ModelFile& file, const ExpertsConfig& standard, DenseConfig& config);
 
 /// attention.sliding_window, or `otherwise`. 0: none.
 [[nodiscard]] Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise = 0);

@@ -39,51 +39,106 @@ Result<void> DenseModel::load_weights(WeightReader& reader) {
 Result<void> DenseModel::load_layer(WeightReader& reader, std::size_t index) {
   const std::string prefix = fmt::format("blk.{}", index);
   const std::size_t hidden = config_.shape.hidden_size;
-  const auto norm = [&](const char* name) {
-    return RmsNorm::load(reader, prefix + name, hidden, config_.norm_epsilon);
+  const auto norm = [&](std::string_view name) {
+    return RmsNorm::load(reader, fmt::format("{}.{}", prefix, name), hidden, config_.norm_epsilon);
   };
   Layer& layer = layers_.emplace_back();
   if (config_.norms != NormPlacement::after) {
-    PLM_TRY_ASSIGN(layer.attention_norm, norm(".attn_norm"));
-    PLM_TRY_ASSIGN(layer.ffn_norm, norm(".ffn_norm"));
+    PLM_TRY_ASSIGN(layer.attention_norm, norm("attn_norm"));
+    PLM_TRY_ASSIGN(layer.ffn_norm, norm(config_.ffn_norm_name));
   }
   if (config_.norms != NormPlacement::before) {
-    PLM_TRY_ASSIGN(layer.attention_out_norm, norm(".post_attention_norm"));
-    PLM_TRY_ASSIGN(layer.ffn_out_norm, norm(".post_ffw_norm"));
+    PLM_TRY_ASSIGN(layer.attention_out_norm, norm("post_attention_norm"));
+    PLM_TRY_ASSIGN(layer.ffn_out_norm, norm("post_ffw_norm"));
+  }
+  PLM_TRY(load_attention(reader, prefix, layer));
+  if (config_.layers[index].has_experts) {
+    layer.experts.emplace().config = *config_.experts;
+    return layer.experts->load(reader, prefix, hidden);
+  }
+  layer.ffn.activation = config_.activation;
+  return layer.ffn.load(reader, prefix, {.outputs = config_.ffn_size, .inputs = hidden}, config_.is_fused);
+}
+
+Result<void> DenseModel::load_attention(WeightReader& reader, const std::string& prefix, Layer& layer) {
+  if (config_.latent.has_value()) {
+    layer.latent.emplace();
+    layer.latent->size = *config_.latent;
+    layer.latent->scores = config_.scores;
+    return layer.latent->load(reader, prefix);
   }
   layer.attention.size = config_.attention;
   layer.attention.rope_layout = config_.rope_layout;
   layer.attention.scores = config_.scores;
   PLM_TRY(layer.attention.load(reader, prefix, config_.is_fused));
-  PLM_TRY(layer.attention.load_norms(reader, prefix, config_.query_key_norm, config_.norm_epsilon));
-  layer.ffn.activation = config_.activation;
-  return layer.ffn.load(reader, prefix, {.outputs = config_.ffn_size, .inputs = hidden}, config_.is_fused);
+  if (config_.has_sinks) PLM_TRY(layer.attention.load_sinks(reader, prefix));
+  return layer.attention.load_norms(reader, prefix, config_.query_key_norm, config_.norm_epsilon);
 }
 
 Result<StateLayout> DenseModel::state_layout(const StorageType& kv_type) const {
   StateLayout layout;
   for (std::size_t index = 0; index < config_.shape.layer_count; ++index) {
-    PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
+    if (config_.latent.has_value()) {
+      PLM_TRY(layout.add_layer(kv_type, 1, config_.latent->key_dim(), config_.latent->kv_rank));
+    } else {
+      PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
+    }
   }
   return layout;
 }
 
 Result<DenseModel::Activations> DenseModel::take_activations(std::size_t rows) {
-  const AttentionSize& size = config_.attention;
   Activations at;
   for (View* view : {&at.x, &at.normed, &at.delta}) {
     PLM_TRY_ASSIGN(*view, workspace_.take(rows, config_.shape.hidden_size));
   }
-  for (View* view : {&at.attention.queries, &at.attention.mixed}) {
-    PLM_TRY_ASSIGN(*view, workspace_.take(rows, size.q_columns()));
-  }
-  for (View* view : {&at.attention.keys, &at.attention.values}) {
-    PLM_TRY_ASSIGN(*view, workspace_.take(rows, size.kv_columns()));
-  }
+  PLM_TRY(take_attention(rows, at));
+  if (config_.experts.has_value()) PLM_TRY(take_experts(rows, at.experts));
   for (View* view : {&at.ffn.gate, &at.ffn.up}) {
     PLM_TRY_ASSIGN(*view, workspace_.take(rows, config_.ffn_size));
   }
   return at;
+}
+
+Result<void> DenseModel::take_attention(std::size_t rows, Activations& at) {
+  if (!config_.latent.has_value()) {
+    const AttentionSize& size = config_.attention;
+    for (View* view : {&at.attention.queries, &at.attention.mixed}) {
+      PLM_TRY_ASSIGN(*view, workspace_.take(rows, size.q_columns()));
+    }
+    for (View* view : {&at.attention.keys, &at.attention.values}) {
+      PLM_TRY_ASSIGN(*view, workspace_.take(rows, size.kv_columns()));
+    }
+    return {};
+  }
+  const LatentSize& size = *config_.latent;
+  if (size.q_rank > 0) {
+    PLM_TRY_ASSIGN(at.latent.low_queries, workspace_.take(rows, size.q_rank));
+  }
+  PLM_TRY_ASSIGN(at.latent.heads, workspace_.take(rows, size.q_heads * size.head_dim()));
+  PLM_TRY_ASSIGN(at.latent.keys, workspace_.take(rows, size.key_dim()));
+  PLM_TRY_ASSIGN(at.latent.queries, workspace_.take(rows, size.q_heads * size.key_dim()));
+  PLM_TRY_ASSIGN(at.latent.mixed, workspace_.take(rows, size.q_heads * size.kv_rank));
+  PLM_TRY_ASSIGN(at.latent.values, workspace_.take(rows, size.q_heads * size.value_dim));
+  return {};
+}
+
+Result<void> DenseModel::take_experts(std::size_t rows, MixtureScratch& at) {
+  const ExpertsConfig& experts = *config_.experts;
+  const std::size_t chosen = rows * experts.rule.used;
+  PLM_TRY_ASSIGN(at.scores, workspace_.take(rows, experts.count));
+  PLM_TRY_ASSIGN(at.routing, workspace_.take(rows, 2 * experts.rule.used));
+  PLM_TRY_ASSIGN(at.experts.rows, workspace_.take(chosen, config_.shape.hidden_size));
+  for (View* view : {&at.experts.gate, &at.experts.up}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(chosen, experts.ffn_size));
+  }
+  if (experts.shared_ffn_size == 0) return {};
+  for (View* view : {&at.shared.gate, &at.shared.up}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(rows, experts.shared_ffn_size));
+  }
+  PLM_TRY_ASSIGN(at.shared_out, workspace_.take(rows, config_.shape.hidden_size));
+  PLM_TRY_ASSIGN(at.shared_gate, workspace_.take(rows, 1));
+  return {};
 }
 
 Result<void> DenseModel::take_angles(std::span<const std::uint32_t> positions) {
@@ -132,9 +187,20 @@ void DenseModel::run_layer(const LayerPass& pass, std::size_t index, const Activ
     if (norm.has_value()) (*norm)(pass.device, at.delta, at.delta);
     pass.device.add(at.x, at.delta);
   };
-  layer.attention(pass, index, at.attention, normed(layer.attention_norm), at.delta);
+  const View attention_in = normed(layer.attention_norm);
+  if (layer.latent.has_value()) {
+    (*layer.latent)(pass, index, at.latent, attention_in, at.delta);
+  } else {
+    layer.attention(pass, index, at.attention, attention_in, at.delta);
+  }
   add_branch("attn", layer.attention_out_norm);
-  layer.ffn(pass, at.ffn, normed(layer.ffn_norm), at.delta);
+  const View ffn_in = normed(layer.ffn_norm);
+  if (layer.experts.has_value()) {
+    (*layer.experts)(pass, at.experts, ffn_in, at.delta);
+    if (pass.probe) pass.report(fmt::format("layer.{}.routing", index), at.experts.routing);
+  } else {
+    layer.ffn(pass, at.ffn, ffn_in, at.delta);
+  }
   add_branch("ffn", layer.ffn_out_norm);
   if (pass.probe) pass.report(fmt::format("layer.{}", index), at.x);
 }

@@ -30,15 +30,19 @@ class DenseModel : public Model {
   struct Layer {
     std::optional<RmsNorm> attention_norm, attention_out_norm;
     Attention attention;
+    std::optional<LatentAttention> latent;  // in place of it
     std::optional<RmsNorm> ffn_norm, ffn_out_norm;
     FeedForward ffn;
+    std::optional<Experts> experts;  // in place of it
   };
 
   // Activations of one pass, reused by every layer.
   struct Activations {
     View x, normed, delta;
     AttentionScratch attention;
+    LatentScratch latent;
     FeedForwardScratch ffn;
+    MixtureScratch experts;
   };
 
   // The angles of one rope for the rows of the pass being enqueued.
@@ -51,7 +55,10 @@ class DenseModel : public Model {
 
   Result<void> load_weights(WeightReader& reader);
   Result<void> load_layer(WeightReader& reader, std::size_t index);
+  Result<void> load_attention(WeightReader& reader, const std::string& prefix, Layer& layer);
   Result<Activations> take_activations(std::size_t rows);
+  Result<void> take_attention(std::size_t rows, Activations& at);
+  Result<void> take_experts(std::size_t rows, MixtureScratch& at);
   Result<void> take_angles(std::span<const std::uint32_t> positions);
   [[nodiscard]] RowTable table_for(const LayerKind& kind, const PassRows& rows) const;
   void run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const;

@@ -59,7 +59,7 @@ Result<double> grown_base(const ModelFile& file, double base, std::size_t dimens
 
 }  // namespace
 
-Result<Rope> Rope::from_file(ModelFile& file, std::size_t head_dim, std::size_t trained_context) {
+Result<Rope> Rope::from_file(ModelFile& file, std::size_t head_dim, std::size_t trained_context, YarnForm form) {
   PLM_TRY_ASSIGN(const std::size_t dimensions, read_dimensions(file, head_dim));
   PLM_TRY_ASSIGN(double base, file.positive_real_or("rope.freq_base", 10000.0, kMostBase));
   PLM_TRY_ASSIGN(const std::string kind, read_kind(file));
@@ -76,7 +76,7 @@ Result<Rope> Rope::from_file(ModelFile& file, std::size_t head_dim, std::size_t 
                    file.positive_real(is_old ? "rope.scale_linear" : "rope.scaling.factor", kMostScaling));
     rope.scale_linear(factor);
   }
-  if (kind == "yarn") PLM_TRY(rope.read_yarn(file, original));
+  if (kind == "yarn") PLM_TRY(rope.read_yarn(file, original, form));
   if (kind == "longrope") PLM_TRY(rope.read_longrope(file, trained_context, original));
   // The factors of a scaling that was switched off are known, if not used.
   for (const char* name : {kLongFactors, kShortFactors}) {
@@ -119,8 +119,9 @@ Result<void> Rope::divide_by(ModelFile& file, const std::string& tensor) {
   return {};
 }
 
-Result<void> Rope::read_yarn(const ModelFile& file, std::size_t original_context) {
-  Yarn yarn{.original_context = static_cast<double>(original_context)};
+Result<void> Rope::read_yarn(const ModelFile& file, std::size_t original_context, YarnForm form) {
+  Yarn yarn{.original_context = static_cast<double>(original_context), .form = form};
+  PLM_TRY_ASSIGN(yarn.form.truncates, file.boolean_or("rope.scaling.yarn_truncate", form.truncates));
   PLM_TRY_ASSIGN(yarn.factor, file.positive_real("rope.scaling.factor", kMostScaling));
   PLM_TRY_ASSIGN(yarn.beta_fast, file.positive_real_or("rope.scaling.yarn_beta_fast", 32.0, kMostScaling));
   PLM_TRY_ASSIGN(yarn.beta_slow, file.positive_real_or("rope.scaling.yarn_beta_slow", 1.0, kMostScaling));
@@ -161,8 +162,10 @@ void Rope::scale_yarn(const Yarn& yarn) {
   const auto pair_turning = [&](double rotations) {
     return size * log_f64(yarn.original_context / (kTwoPi * rotations)) / (2.0 * log_f64(base_));
   };
-  const double low = std::clamp(std::floor(pair_turning(yarn.beta_fast)), 0.0, size - 1);
-  double high = std::clamp(std::ceil(pair_turning(yarn.beta_slow)), 0.0, size - 1);
+  const bool truncates = yarn.form.truncates;
+  const double first = pair_turning(yarn.beta_fast), last = pair_turning(yarn.beta_slow);
+  const double low = std::clamp(truncates ? std::floor(first) : first, 0.0, size - 1);
+  double high = std::clamp(truncates ? std::ceil(last) : last, 0.0, size - 1);
   if (high == low) high += 0.001;  // a step instead of a division by zero, as the reference does
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
@@ -170,7 +173,7 @@ void Rope::scale_yarn(const Yarn& yarn) {
     const double frequency = frequencies_[i];
     frequencies_[i] = static_cast<float>(frequency / yarn.factor * (1.0 - kept) + frequency * kept);
   }
-  const bool is_stretched = yarn.factor > 1 && yarn.extrapolation > 0;
+  const bool is_stretched = yarn.form.is_stretched && yarn.factor > 1 && yarn.extrapolation > 0;
   const double stretch = is_stretched ? 0.1 * log_f64(yarn.factor) + 1.0 : 1.0;
   magnitude_ = static_cast<float>(stretch * yarn.attention_factor);
 }

@@ -29,9 +29,16 @@ class Rope {
   /// Plain frequencies base^(-2i/dimensions).
   Rope(std::size_t dimensions, double base);
 
+  /// How a family has YaRN, where files do not say it.
+  struct YarnForm {
+    bool truncates = true;     ///< the ramp begins and ends at whole pairs
+    bool is_stretched = true;  ///< cosine and sine are multiplied by 0.1 ln(factor) + 1
+  };
+
   /// Reads rope.* keys, rope_freqs.weight and rope_factors_{long,short}.weight; `head_dim` bounds the rotated
   /// dimensions. Errors name the key or tensor.
-  static Result<Rope> from_file(ModelFile& file, std::size_t head_dim, std::size_t trained_context);
+  static Result<Rope> from_file(ModelFile& file, std::size_t head_dim, std::size_t trained_context,
+                                YarnForm form = {true, true});
   /// For layers with a window where these have a base of their own: `base_key`, or `base`, without any scaling.
   static Result<Rope> unscaled_from_file(const ModelFile& file, std::size_t head_dim, std::string_view base_key,
                                          double base);
@@ -43,6 +50,7 @@ class Rope {
     double beta_slow = 1;
     double attention_factor = 1;  ///< on top of 0.1 ln(factor) + 1
     double extrapolation = 1;     ///< share of the ramp; 0: all frequencies are divided, and magnitudes stay
+    YarnForm form = {true, true};
   };
   void scale_linear(double factor);
   void scale_by_divisors(std::span<const float> divisors);
@@ -57,7 +65,7 @@ class Rope {
 
  private:
   Result<void> divide_by(ModelFile& file, const std::string& tensor);
-  Result<void> read_yarn(const ModelFile& file, std::size_t original_context);
+  Result<void> read_yarn(const ModelFile& file, std::size_t original_context, YarnForm form);
   Result<void> read_longrope(ModelFile& file, std::size_t trained_context, std::size_t original_context);
   [[nodiscard]] Result<void> check_sane(const ModelFile& file) const;
 

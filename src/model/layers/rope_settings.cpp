@@ -28,6 +28,20 @@ Result<RopeSections> find_sections(const ConfigReader& config) {
   return found;
 }
 
+// DeepSeek's YaRN: mscale_all_dim stretches scores in place of the rotated numbers, which mscale may stretch besides.
+Result<void> add_yarn_scores(CheckpointDraft& draft, const ConfigReader& scaling) {
+  if (!scaling.has("mscale") || !scaling.has("mscale_all_dim")) return {};
+  PLM_TRY_ASSIGN(const double all, scaling.positive_real("mscale_all_dim", kMostFactor));
+  PLM_TRY_ASSIGN(const double some, scaling.positive_real("mscale", kMostFactor));
+  PLM_TRY_ASSIGN(const double factor, scaling.positive_real("factor", kMostFactor));
+  draft.keys.add_f32(draft.key("rope.scaling.yarn_log_multiplier"), static_cast<float>(0.1 * all));
+  const auto stretch = [&](double scale) { return factor > 1 ? 0.1 * scale * log_f64(factor) + 1 : 1; };
+  if (some != all && !scaling.has("attention_factor")) {
+    draft.keys.add_f32(draft.key("rope.scaling.yarn_attn_factor"), static_cast<float>(stretch(some) / stretch(all)));
+  }
+  return {};
+}
+
 Result<void> add_yarn(CheckpointDraft& draft, const ConfigReader& scaling) {
   PLM_TRY_ASSIGN(const std::uint64_t context, draft.config.integer("max_position_embeddings", kContexts));
   PLM_TRY_ASSIGN(const std::uint64_t original,
@@ -42,7 +56,11 @@ Result<void> add_yarn(CheckpointDraft& draft, const ConfigReader& scaling) {
     PLM_TRY_ASSIGN(const double value, scaling.positive_real(from, kMostFactor));
     draft.keys.add_f32(draft.key(to), static_cast<float>(value));
   }
-  return {};
+  if (scaling.has("truncate")) {
+    PLM_TRY_ASSIGN(const bool truncates, scaling.boolean_or("truncate", true));
+    draft.keys.add_boolean(draft.key("rope.scaling.yarn_truncate"), truncates);
+  }
+  return add_yarn_scores(draft, scaling);
 }
 
 // Llama 3 divides slow frequencies by the factor, leaves fast ones and blends between; in float32, as it was trained.

@@ -21,9 +21,11 @@ struct AttentionCase {
   std::vector<std::uint64_t> own_bits;
   float scale = 0.25F;
   float soft_cap = 0;
+  std::vector<float> sinks = {};  ///< [q_heads] or empty
 
   [[nodiscard]] std::size_t kv_columns() const { return place.kv_heads * place.head_dim; }
   [[nodiscard]] std::size_t q_columns() const { return q_heads * place.head_dim; }
+  [[nodiscard]] std::size_t out_columns() const { return q_heads * place.value_dim(); }
   [[nodiscard]] std::vector<float> keys() const { return random_floats(slots * kv_columns(), 1); }
   [[nodiscard]] std::vector<float> values() const { return random_floats(slots * kv_columns(), 2); }
   [[nodiscard]] std::vector<float> queries() const {
@@ -55,10 +57,15 @@ std::vector<float> run_attention(Device& device, const AttentionCase& c, const s
   const Matrix values = make_matrix(device, c.slots, c.kv_columns(), value_numbers);
   std::vector<RowSight> stored(c.slots);
   for (std::size_t i = 0; i < c.slots; ++i) stored[i].slot = static_cast<std::uint32_t>(i);
-  device.store_kv(keys.view, values.view, {stored, pages.sequences, {}}, c.place);
+  const View no_values{};
+  device.store_kv(keys.view, c.place.latent_dim > 0 ? no_values : values.view, {stored, pages.sequences, {}}, c.place);
   const Matrix queries = make_matrix(device, c.rows.size(), c.q_columns(), query_numbers);
-  const Matrix out = make_matrix(device, c.rows.size(), c.q_columns());
-  device.attention(queries.view, {c.rows, pages.sequences, c.own_bits}, c.place, {c.scale, c.soft_cap}, out.view);
+  const Matrix out = make_matrix(device, c.rows.size(), c.out_columns());
+  const FileWeight sink_file = file_weight(quant_f32, 1, c.sinks.size(), c.sinks);
+  const auto sinks = c.sinks.empty() ? nullptr : sink_file.load(device, WeightRole::bias);
+  ScoreRule rule{c.scale, c.soft_cap};
+  rule.sinks = sinks.get();
+  device.attention(queries.view, {c.rows, pages.sequences, c.own_bits}, c.place, rule, out.view);
   return read(device, out.view);
 }
 
@@ -80,11 +87,12 @@ std::vector<double> exact_attention(const AttentionCase& c) {
     c.place.type->unpack(stored.data(), numbers->data(), blocks);
   }
   const std::vector<float> queries = c.queries();
-  const std::size_t dim = c.place.head_dim;
-  std::vector<double> out(queries.size());
-  for (std::size_t i = 0; i < out.size(); i += dim) {
-    const std::size_t row = i / c.q_columns();
-    const std::size_t kv = i % c.q_columns() / dim / (c.q_heads / c.place.kv_heads) * dim;
+  const std::size_t dim = c.place.head_dim, value_dim = c.place.value_dim();
+  if (c.place.latent_dim > 0) values = keys;
+  std::vector<double> out(c.rows.size() * c.out_columns());
+  for (std::size_t head = 0; head < c.rows.size() * c.q_heads; ++head) {
+    const std::size_t row = head / c.q_heads, i = head * dim, o = head * value_dim;
+    const std::size_t kv = head % c.q_heads / (c.q_heads / c.place.kv_heads) * dim;
     double sum = 0;
     for (std::size_t slot = 0; slot < c.slots; ++slot) {
       if (!page_sight(c.rows[row], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
@@ -94,9 +102,10 @@ std::vector<double> exact_attention(const AttentionCase& c) {
       if (c.soft_cap > 0) score = c.soft_cap * std::tanh(score / c.soft_cap);
       const double weight = std::exp(score);
       sum += weight;
-      for (std::size_t d = 0; d < dim; ++d) out[i + d] += weight * values[slot * c.kv_columns() + kv + d];
+      for (std::size_t d = 0; d < value_dim; ++d) out[o + d] += weight * values[slot * c.kv_columns() + kv + d];
     }
-    for (std::size_t d = 0; d < dim; ++d) out[i + d] = sum > 0 ? out[i + d] / sum : 0;
+    const double sink = c.sinks.empty() ? 0 : std::exp(double{c.sinks[head % c.q_heads]});
+    for (std::size_t d = 0; d < value_dim; ++d) out[o + d] = sum > 0 ? out[o + d] / (sum + sink) : 0;
   }
   return out;
 }
@@ -210,6 +219,40 @@ TEST(Attention, ScoresUnderASoftCap) {
   }
 }
 
+TEST(Attention, SinksTakeWeightButGiveNothing) {
+  for (const std::size_t kv_heads : {1U, 2U}) {
+    expect_right_everywhere({.place = {.kv_heads = kv_heads, .head_dim = 32},
+                             .q_heads = 6,
+                             .slots = 600,
+                             .rows = {{.begin = 0, .end = 1}, {.begin = 3, .end = 600}, {.begin = 7, .end = 7}},
+                             .own_bits = {},
+                             .sinks = {0, -30, 30, 2, -2, 7}});
+  }
+}
+
+TEST(Attention, ValuesMayBePartOfTheirKeys) {
+  for (const StorageType* type : kKvTypes) {
+    for (const std::size_t q_heads : {1U, 2U, 3U, 5U, 16U}) {
+      SCOPED_TRACE(testing::Message() << type->name() << ", heads: " << q_heads);
+      expect_right_everywhere(
+          {.place = {.offset = 128, .type = type, .kv_heads = 1, .head_dim = 224, .latent_dim = 192},
+           .q_heads = q_heads,
+           .slots = 600,
+           .rows = {{.begin = 0, .end = 1},
+                    {.begin = 10, .end = 600},
+                    {.begin = 0, .end = 100, .own_begin = 520, .own_count = 20},
+                    {.begin = 500, .end = 500}},
+           .own_bits = {0b1000'0010'0000'0100'1001}});
+    }
+  }
+  expect_right_everywhere({.place = {.kv_heads = 2, .head_dim = 7, .latent_dim = 5},
+                           .q_heads = 4,
+                           .slots = 300,
+                           .rows = causal_rows({5, 300}),
+                           .own_bits = {}});
+  EXPECT_EQ((KvPlace{.kv_heads = 1, .head_dim = 576, .latent_dim = 512}).bytes(), 576 * sizeof(float) * kPageCells);
+}
+
 TEST(Attention, OneRowOnManyPagesIsSharedOut) {
   // One KV head and several threads: pages are summed singly. Row 1 sees nothing of its second page, row 2 nothing.
   for (const StorageType* type : kKvTypes) {
@@ -280,32 +323,37 @@ TEST(Attention, ARowGivesTheSameBitsAloneAndInABatch) {
   });
 }
 
-TEST(Attention, WhatIsNotSeenDoesNotMatter) {
-  // Cells out of sight may hold anything, even NaN; and what one row of a tile sees, another may not.
-  for (const StorageType* type : kKvTypes) {
-    const AttentionCase c{.place = {.type = type, .kv_heads = 1, .head_dim = 32},
-                          .q_heads = 2,
-                          .slots = 280,
-                          .rows = {{.begin = 3, .end = 270, .own_begin = 270, .own_count = 4, .own_bits_word = 0},
-                                   {.begin = 3, .end = 9}},
-                          .own_bits = {0b1010}};
-    for_each_fast_device(1, [&](Device& device) {
-      const auto run = [&](std::size_t row, float elsewhere) {
-        std::vector<float> keys = c.keys(), values = c.values();
-        for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
-          if (page_sight(c.rows[row], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
-          std::fill_n(keys.begin() + slot * 32, 32, elsewhere);
-          std::fill_n(values.begin() + slot * 32, 32, elsewhere);
-        }
-        const std::vector<float> out = run_attention(device, c, c.queries(), keys, values);
-        return std::vector<float>(&out[row * 64], &out[row * 64] + 64);
-      };
-      for (const std::size_t row : {0U, 1U}) {
-        const std::vector<float> expected = run(row, 0);
-        EXPECT_EQ(bits_of(run(row, NAN)), bits_of(expected)) << type->name();
-        EXPECT_EQ(bits_of(run(row, 1e30F)), bits_of(expected)) << type->name();
+// Cells out of sight may hold anything, even NaN; and what one row of a tile sees, another may not.
+void expect_blindness(const KvPlace& place) {
+  const AttentionCase c{
+      .place = place,
+      .q_heads = 2,
+      .slots = 280,
+      .rows = {{.begin = 3, .end = 270, .own_begin = 270, .own_count = 4, .own_bits_word = 0}, {.begin = 3, .end = 9}},
+      .own_bits = {0b1010}};
+  for_each_fast_device(1, [&](Device& device) {
+    const auto run = [&](std::size_t row, float elsewhere) {
+      std::vector<float> keys = c.keys(), values = c.values();
+      for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
+        if (page_sight(c.rows[row], c.own_bits, slot / kPageCells).sees(slot % kPageCells)) continue;
+        std::fill_n(keys.begin() + slot * 32, 32, elsewhere);
+        std::fill_n(values.begin() + slot * 32, 32, elsewhere);
       }
-    });
+      const std::vector<float> out = run_attention(device, c, c.queries(), keys, values);
+      return std::vector<float>(&out[row * 64], &out[row * 64] + 64);
+    };
+    for (const std::size_t row : {0U, 1U}) {
+      const std::vector<float> expected = run(row, 0);
+      EXPECT_EQ(bits_of(run(row, NAN)), bits_of(expected)) << place.type->name();
+      EXPECT_EQ(bits_of(run(row, 1e30F)), bits_of(expected)) << place.type->name();
+    }
+  });
+}
+
+TEST(Attention, WhatIsNotSeenDoesNotMatter) {
+  for (const StorageType* type : kKvTypes) {
+    for (const std::size_t latent_dim : {0U, 32U})
+      expect_blindness({.type = type, .kv_heads = 1, .head_dim = 32, .latent_dim = latent_dim});
   }
 }
 

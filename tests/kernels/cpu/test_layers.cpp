@@ -58,6 +58,17 @@ TEST(Layers, RopeByHand) {
   EXPECT_EQ(rotate(RopeLayout::half_split), (std::vector<float>{-3, 2, 1, 4, 5, -8, 7, 6, 9, 10}));
 }
 
+TEST(Layers, RopeTurnsNumbersInTheMiddleOfHeads) {
+  // Heads of 5 numbers whose numbers 2 and 3 are a pair: the view begins there and ends with the last pair.
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix x = make_matrix(device, 1, 10, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    const Matrix turns = make_matrix(device, 1, 2, {0, 1});
+    device.rope(x.view.column_range(2, 7), 5, turns.view, RopeLayout::interleaved);
+    return read(device, x.view);
+  });
+  EXPECT_EQ(out, (std::vector<float>{1, 2, -4, 3, 5, 6, 7, -9, 8, 10}));
+}
+
 TEST(Layers, RopeIsTheSameEverywhere) {
   for (const RopeLayout layout : {RopeLayout::interleaved, RopeLayout::half_split}) {
     for (const std::size_t rotated : {2U, 16U, 20U, 64U}) {
@@ -127,6 +138,35 @@ TEST(Layers, EveryActivationMultipliesByItsCurve) {
       EXPECT_NEAR(out[i], curve(gate[i]) * up[i], 1e-6 * std::max(1.0F, std::abs(gate[i]))) << gate[i];
     }
   }
+}
+
+TEST(Layers, TheClampedGateHoldsBothInputs) {
+  std::vector<float> gate = random_floats(2 * 61, 1), up = random_floats(2 * 61, 2);
+  for (float& x : gate) x *= 20;
+  for (float& x : up) x *= 20;
+  gate[3] = up[5] = std::nanf("");
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix g = make_matrix(device, 2, 61, gate), u = make_matrix(device, 2, 61, up);
+    device.gate_multiply(g.view, u.view, Activation::clamped_swiglu, g.view);
+    std::vector<float> found = read(device, g.view);
+    EXPECT_TRUE(std::isnan(found[3]) && std::isnan(found[5]));
+    found[3] = found[5] = 0;
+    return found;
+  });
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (i == 3 || i == 5) continue;
+    const double g = std::min(double{gate[i]}, 7.0), u = std::clamp(double{up[i]}, -7.0, 7.0);
+    EXPECT_NEAR(out[i], g / (1 + std::exp(-1.702 * g)) * (u + 1), 2e-5);
+  }
+}
+
+TEST(Layers, CopiesOfViews) {
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix x = make_matrix(device, 2, 4, {1, 2, 3, 4, 5, 6, 7, 8});
+    device.copy(x.view.column_range(2, 2), x.view.column_range(0, 2));
+    return read(device, x.view);
+  });
+  EXPECT_EQ(out, (std::vector<float>{1, 2, 1, 2, 5, 6, 5, 6}));
 }
 
 TEST(Layers, SoftCapDrawsNumbersIn) {

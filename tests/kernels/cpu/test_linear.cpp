@@ -111,5 +111,32 @@ TEST(Linear, WeightsAreUnpackedBitForBit) {
   }
 }
 
+// Three heads of 40 numbers, of which 37 meet a matrix of their own; their 20 outputs are the first of 24.
+TEST(Linear, EveryHeadHasItsMatrix) {
+  constexpr std::size_t kHeads = 3, kIn = 37, kOut = 20, kRows = 5;
+  for (const StorageType* type : {&quant_f32, &quant_bf16}) {
+    const FileWeight file = random_weight(*type, kHeads * kOut, kIn, 1);
+    const std::vector<float> in = random_floats(kRows * kHeads * 40, 2), w = file.numbers();
+    const std::vector<float> out = expect_same_everywhere(
+        [&](Device& device) {
+          const auto weight = std::move(
+              device.load_weight({"w", WeightRole::attention_key, type, kOut, kIn, file.bytes, nullptr, kHeads})
+                  .value());
+          const Matrix x = make_matrix(device, kRows, kHeads * 40, in), y = make_matrix(device, kRows, kHeads * 24);
+          device.head_linear(*weight, x.view, y.view);
+          return read(device, y.view);
+        },
+        Activations::int16);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t row = i / (kHeads * 24), head = i % (kHeads * 24) / 24, o = i % 24;
+      double sum = 0;
+      for (std::size_t k = 0; o < kOut && k < kIn; ++k) {
+        sum += double{w[(head * kOut + o) * kIn + k]} * in[(row * kHeads + head) * 40 + k];
+      }
+      EXPECT_NEAR(out[i], sum, 1e-5) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plm
