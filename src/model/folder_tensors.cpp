@@ -306,7 +306,10 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
   for (const FolderTensor& tensor : folder->tensors()) {
     if (is_tied && tensor.name == form.head) continue;
     const std::vector<Match> found = find_rules(tensor.name, form.tensors);
-    for (const Match& match : found) matches.emplace_back(match, &tensor);
+    for (const Match& match : found) {
+      const TensorRule& rule = form.tensors[match.rule];
+      if (rule.applies == nullptr || rule.applies(*folder->config())) matches.emplace_back(match, &tensor);
+    }
     if (found.empty() && std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);
     }

@@ -42,7 +42,6 @@ enum class NumberChange : std::uint8_t { none, to_float, plus_one, minus_exp };
 struct RowMap {
   std::vector<std::uint32_t> source = {};  ///< for each row, the row that it is; empty: all, in their order
   std::vector<float> factors = {};         ///< one for each row, or one for all; empty: none
-  std::size_t matrices = 1;                ///< that the rows are dealt out to, in equal parts
 };
 
 /// For TensorRule::folded: a matrix of one column.
@@ -74,6 +73,8 @@ struct TensorRule {
   bool is_float32 = false;  ///< stored so whatever it was, as tensors of one dimension always are
   /// Not null: what is taken of a tensor of this shape [outermost first]. Errors name the setting.
   Result<TensorCut> (*cut)(const ConfigReader& config, std::span<const std::uint64_t> shape) = nullptr;
+  /// Not null: whether the rule counts for this checkpoint.
+  bool (*applies)(const ConfigReader& config) = nullptr;
 };
 
 /// The file that a folder is becoming, for what the tables cannot say.

@@ -105,18 +105,14 @@ Result<RowWork> MappedRowPlanner::rows() const {
   if (!work.map.source.empty()) work.rows = work.map.source.size();
   const bool are_there = std::ranges::all_of(work.map.source, [&](std::uint32_t row) { return row < work.in_rows; });
   const std::size_t factors = work.map.factors.size();
-  if (!are_there || work.rows % work.map.matrices != 0 || (factors > 1 && factors != work.rows)) {
+  if (!are_there || (factors > 1 && factors != work.rows)) {
     return refuse("has {} rows, which the settings of the model contradict", work.in_rows);
   }
   return work;
 }
 
 Result<std::vector<std::uint64_t>> MappedRowPlanner::dims(const RowWork& work) const {
-  if (shape_.size() > 1) {
-    std::vector<std::uint64_t> dims{shape_.back(), work.rows / work.map.matrices};
-    if (work.map.matrices > 1) dims.push_back(work.map.matrices);
-    return dims;
-  }
+  if (shape_.size() > 1) return std::vector<std::uint64_t>{shape_.back(), work.rows};
   if (rule_.folded.empty()) return std::vector<std::uint64_t>{work.rows};
   if (rule_.folded == kOneColumn) return std::vector<std::uint64_t>{1, work.rows};
   PLM_TRY_ASSIGN(const std::uint64_t rows, folder_->config()->integer(rule_.folded, {1, 1U << 20}));

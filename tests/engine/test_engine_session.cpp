@@ -113,7 +113,8 @@ TEST_P(RecurrentSession, RowsThatSeeLaterOnesAreRefused) {
   EXPECT_TRUE(equal_bits(single.take(), alone({7}, 0))) << "one row alone sees no other";
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, RecurrentSession, testing::Values("mamba2-bf16.gguf", "falcon_h1-f32.gguf"),
+INSTANTIATE_TEST_SUITE_P(Families, RecurrentSession,
+                         testing::Values("mamba2-bf16.gguf", "falcon_h1-f32.gguf", "qwen3_next-bf16.gguf"),
                          [](const auto& instance) {
                            const std::string name(instance.param);
                            return name.substr(0, name.find('-'));

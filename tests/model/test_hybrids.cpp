@@ -34,6 +34,12 @@ const Fixture kFixtures[] = {
      "falcon_h1-f32.gguf",
      {{".mamba", ".mamba.out", 0.7F}, {".attn", ".self_attn.out", 0.9F}, {".ffn", ".feed_forward.out"}},
      1.5F},
+    {"granite_hybrid", "granite_hybrid-bf16.gguf", {{".mamba", ".mamba.out"}, {".attn", ".self_attn.out"}}, 2},
+    {"qwen3_next",
+     "qwen3_next-bf16.gguf",
+     {{".delta_net", ".linear_attn.out"}, {".attn", ".self_attn.out"}, {".ffn", ".mlp.out"}},
+     1,
+     2e-4F},
 };
 
 class Hybrids : public testing::TestWithParam<std::tuple<Fixture, KernelChoice>> {

@@ -65,10 +65,10 @@ class CpuDevice : public Device {
   Result<void> wait() override;
 
  private:
-  using Work =
-      std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork, StoreKvWork,
-                   AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, ScaleWork, ConvWork, StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork, RouteWork,
-                   ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
+  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
+                            StoreKvWork, AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, ScaleWork,
+                            ConvWork, StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork, RouteWork,
+                            ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it

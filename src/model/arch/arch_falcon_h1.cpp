@@ -2,6 +2,7 @@
 // model's many multipliers are inside the weights of its file. Tested by tests/model/test_hybrids.cpp against an
 // independent float32 oracle.
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 #include "model/architecture.h"
@@ -76,14 +77,17 @@ Result<std::uint64_t> inner_size(const ConfigReader& config) {
 }
 
 // z, x, B, C and dt have a factor each.
-Result<RowMap> ssm_in_rows(const ConfigReader& config, std::size_t) {
+Result<RowMap> ssm_in_rows(const ConfigReader& config, std::size_t count) {
   PLM_TRY_ASSIGN(const std::uint64_t inner, inner_size(config));
   PLM_TRY_ASSIGN(const std::uint64_t groups, config.integer("mamba_n_groups", {1, kMostSize}));
   PLM_TRY_ASSIGN(const std::uint64_t state, config.integer("mamba_d_state", {1, 4096}));
   PLM_TRY_ASSIGN(const std::uint64_t heads, config.integer("mamba_n_heads", {1, kMostSize}));
   PLM_TRY_ASSIGN(const double all, config.positive_real_or("ssm_in_multiplier", 1, kMostFactor));
-  RowMap map;
   const std::uint64_t sizes[] = {inner, inner, groups * state, groups * state, heads};
+  if (std::accumulate(std::begin(sizes), std::end(sizes), std::uint64_t{0}) != count) {
+    return config.error("mamba_d_ssm", fmt::format("that of in_proj, which has {} rows", count));
+  }
+  RowMap map;
   for (std::size_t i = 0; i < std::size(sizes); ++i) {
     PLM_TRY_ASSIGN(const double factor, listed_factor(config, "ssm_multipliers", i, std::size(sizes)));
     map.factors.insert(map.factors.end(), sizes[i], static_cast<float>(factor * all));
@@ -139,6 +143,10 @@ constexpr TensorRule kTensors[] = {
 Result<void> complete_draft(CheckpointDraft& draft) {
   const ConfigReader& config = draft.config;
   PLM_TRY(refuse_other_scans(config, "hidden_act"));
+  for (const std::string_view key : {"attention_bias", "mlp_bias", "mamba_proj_bias", "projectors_bias"}) {
+    PLM_TRY_ASSIGN(const bool has_bias, config.boolean_or(key, false));
+    if (has_bias) return config.error(key, "false; this version has no biases here");
+  }
   PLM_TRY_ASSIGN(const bool has_norm, config.boolean_or("mamba_rms_norm", false));
   PLM_TRY_ASSIGN(const bool is_before_gate, config.boolean_or("mamba_norm_before_gate", true));
   if (has_norm && is_before_gate) return config.error("mamba_norm_before_gate", "false; this version gates first");

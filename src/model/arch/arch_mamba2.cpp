@@ -70,7 +70,6 @@ constexpr HuggingFaceForm kForm = {.classes = kClasses,
                                    .settings = kSettings,
                                    .tensors = kTensors,
                                    .head = "lm_head.weight",
-                                   .tied_by_default = true,
                                    .complete = complete_draft};
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/layers/dense_config.h"
+#include "model/layers/experts.h"
 #include "model/layers/recurrent_size.h"
 
 namespace plm {
@@ -21,7 +22,8 @@ struct HybridConfig {
   std::vector<Mixer> mixers;  ///< [shape.layer_count]
   AttentionSize attention;    ///< of all layers that have it
   RecurrentSize recurrent;    ///< likewise
-  std::size_t ffn_size = 0;   ///< 0: layers have no feed-forward network
+  std::size_t ffn_size = 0;   ///< 0: layers have no feed-forward network, or experts in its place
+  std::optional<ExpertsConfig> experts;
   float norm_epsilon = 0;
 
   RopeLayout rope_layout = RopeLayout::half_split;

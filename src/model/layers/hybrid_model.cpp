@@ -49,10 +49,16 @@ Result<void> HybridModel::load_layer(WeightReader& reader, std::size_t index) {
   Layer& layer = layers_.emplace_back();
   PLM_TRY_ASSIGN(layer.norm, load_norm(reader, prefix + ".attn_norm"));
   PLM_TRY(load_mixers(reader, prefix, config_.mixers[index], layer));
-  if (config_.ffn_size == 0) return {};
+  return load_ffn(reader, prefix, layer);
+}
+
+Result<void> HybridModel::load_ffn(WeightReader& reader, const std::string& prefix, Layer& layer) const {
+  if (config_.ffn_size == 0 && !config_.experts.has_value()) return {};
   PLM_TRY_ASSIGN(layer.ffn_norm, load_norm(reader, fmt::format("{}.{}", prefix, config_.ffn_norm)));
   const MatrixSize wide{.outputs = config_.ffn_size, .inputs = config_.shape.hidden_size};
-  return layer.ffn.emplace().load(reader, prefix, wide, false);
+  if (!config_.experts.has_value()) return layer.ffn.emplace().load(reader, prefix, wide, false);
+  layer.experts.emplace().config = *config_.experts;
+  return layer.experts->load(reader, prefix, wide.inputs);
 }
 
 // Some converters leave the end of the name out.
@@ -116,6 +122,7 @@ Result<HybridModel::Activations> HybridModel::take_activations(std::size_t rows)
   };
   PLM_TRY(take({{&at.x, hidden}, {&at.normed, hidden}, {&at.delta, hidden}}));
   if (ffn > 0) PLM_TRY(take({{&at.ffn.gate, ffn}, {&at.ffn.up, ffn}}));
+  if (config_.experts.has_value()) PLM_TRY(take_experts(rows, at.experts));
   if (std::ranges::any_of(config_.mixers, has_kv)) {
     AttentionScratch& attention = at.attention.attention;
     const std::size_t q = config_.attention.q_columns(), kv = config_.attention.kv_columns();
@@ -133,6 +140,22 @@ Result<HybridModel::Activations> HybridModel::take_activations(std::size_t rows)
     PLM_TRY(take({{&delta.gate, inner}, {&delta.steps, 2 * size.heads}, {&delta.out, inner}}));
   }
   return at;
+}
+
+Result<void> HybridModel::take_experts(std::size_t rows, MixtureScratch& at) {
+  const ExpertsConfig& experts = *config_.experts;
+  const std::size_t chosen = rows * experts.rule.used, hidden = config_.shape.hidden_size;
+  PLM_TRY_ASSIGN(at.scores, workspace_.take(rows, experts.count));
+  PLM_TRY_ASSIGN(at.routing, workspace_.take(rows, 2 * experts.rule.used));
+  PLM_TRY_ASSIGN(at.experts.rows, workspace_.take(chosen, hidden));
+  PLM_TRY_ASSIGN(at.experts.gate, workspace_.take(chosen, experts.ffn_size));
+  PLM_TRY_ASSIGN(at.experts.up, workspace_.take(chosen, experts.ffn_size));
+  if (experts.shared_ffn_size == 0) return {};
+  PLM_TRY_ASSIGN(at.shared.gate, workspace_.take(rows, experts.shared_ffn_size));
+  PLM_TRY_ASSIGN(at.shared.up, workspace_.take(rows, experts.shared_ffn_size));
+  PLM_TRY_ASSIGN(at.shared_out, workspace_.take(rows, hidden));
+  PLM_TRY_ASSIGN(at.shared_gate, workspace_.take(rows, 1));
+  return {};
 }
 
 Result<View> HybridModel::take_angles(std::span<const std::uint32_t> positions) {
@@ -182,9 +205,14 @@ void HybridModel::run_layer(const LayerPass& pass, std::size_t index, const Acti
     (*layer.delta_net)(pass, at.delta_net, at.normed, at.delta);
     add_branch("delta_net");
   }
+  if (layer.ffn_norm.has_value()) (*layer.ffn_norm)(pass.device, at.x, at.normed);
   if (layer.ffn.has_value()) {
-    (*layer.ffn_norm)(pass.device, at.x, at.normed);
     (*layer.ffn)(pass, at.ffn, at.normed, at.delta);
+    add_branch("ffn");
+  }
+  if (layer.experts.has_value()) {
+    (*layer.experts)(pass, at.experts, at.normed, at.delta);
+    if (pass.probe) pass.report(fmt::format("layer.{}.routing", index), at.experts.routing);
     add_branch("ffn");
   }
   if (pass.probe) pass.report(fmt::format("layer.{}", index), at.x);

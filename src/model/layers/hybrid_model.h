@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/layers/delta_net.h"
+#include "model/layers/experts.h"
 #include "model/layers/feed_forward.h"
 #include "model/layers/gated_attention.h"
 #include "model/layers/hybrid_config.h"
@@ -37,6 +38,7 @@ class HybridModel : public Model {
     std::optional<DeltaNet> delta_net;
     std::optional<RmsNorm> ffn_norm;
     std::optional<FeedForward> ffn;
+    std::optional<Experts> experts;
   };
 
   // Activations of one pass, reused by every layer.
@@ -46,6 +48,7 @@ class HybridModel : public Model {
     MambaScratch mamba;
     DeltaNetScratch delta_net;
     FeedForwardScratch ffn;
+    MixtureScratch experts;
   };
 
   HybridModel(HybridConfig config, Device& device);
@@ -55,7 +58,9 @@ class HybridModel : public Model {
   Result<void> load_mixers(WeightReader& reader, const std::string& prefix, Mixer mixer, Layer& layer);
   Result<RmsNorm> load_norm(WeightReader& reader, const std::string& name) const;
   [[nodiscard]] bool has(std::initializer_list<Mixer> kinds) const;
+  Result<void> load_ffn(WeightReader& reader, const std::string& prefix, Layer& layer) const;
   Result<Activations> take_activations(std::size_t rows);
+  Result<void> take_experts(std::size_t rows, MixtureScratch& at);
   Result<View> take_angles(std::span<const std::uint32_t> positions);
   void run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const;
 
