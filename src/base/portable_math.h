@@ -42,6 +42,9 @@ inline constexpr float kErfFarCoefficients[] = {-1.047766399936249e+1F, 1.297719
 inline constexpr float kSqrtTwoOverPi = 0.7978845608028654F;
 inline constexpr float kGeluCubic = 0.044715F;
 inline constexpr float kSqrtHalf = 0.7071067811865476F;
+// log(1 + u) for u from 0 to 1 = 2 artanh(s), s = u / (2 + u) <= 1/3: the series in s^2, 1/(2i + 1) from i = 8 down.
+inline constexpr float kLog1pCoefficients[] = {0x1.e1e1e2p-5F, 0x1.111112p-4F, 0x1.3b13b2p-4F, 0x1.745d18p-4F,
+                                               0x1.c71c72p-4F, 0x1.24924ap-3F, 0x1.99999ap-3F, 0x1.555556p-2F};
 // The gate of gpt-oss.
 inline constexpr float kSwigluSlope = 1.702F;
 inline constexpr float kSwigluLimit = 7.0F;
@@ -84,6 +87,20 @@ template <std::size_t N>
   const float held = gate > pm::kSwigluLimit ? pm::kSwigluLimit : gate;
   const float linear = up > pm::kSwigluLimit ? pm::kSwigluLimit : up < -pm::kSwigluLimit ? -pm::kSwigluLimit : up;
   return held / (1.0F + exp_f32(-(pm::kSwigluSlope * held))) * (linear + 1.0F);
+}
+
+/// 1 / (1 + e^-x) in float32.
+[[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
+
+/// log(1 + e^x) in float32, within 4 ulp.
+[[nodiscard]] inline float softplus_f32(float x) {
+  namespace pm = portable_math;
+  const float u = exp_f32(-std::abs(x));
+  const float s = u / (2.0F + u);
+  const float square = s * s;
+  const float half = std::fma(pm::polynomial(pm::kLog1pCoefficients, square) * square, s, s);
+  const float log1p = half + half;
+  return x > 0.0F ? x + log1p : log1p;
 }
 
 /// tanh x in float32, within 2e-7.

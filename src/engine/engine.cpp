@@ -20,7 +20,7 @@ Generation::Generation(DecodeJob job, std::unique_ptr<const ParallelPolicy> para
 Generation::~Generation() {
   if (leave_state_to_ == nullptr) return;
   std::vector<TokenId> tokens = job_.canvas.tokens();
-  tokens.resize(session_->state_length());
+  tokens.resize(session_->state().length());
   leave_state_to_->keep(std::move(tokens), session_->state());
 }
 
@@ -104,13 +104,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   engine->warnings_.insert(engine->warnings_.end(), more.begin(), more.end());
   PLM_TRY_ASSIGN(engine->layout_, engine->model_->state_layout(*options.kv_type));
   engine->most_sequences_ = options.most_sequences;
-  const std::size_t pages_per_sequence = (engine->context_length_ + kPageCells - 1) / kPageCells;
-  PLM_TRY(check_room(path, fmt::format("keys and values of {} tokens", engine->context_length_),
-                     pages_per_sequence * engine->layout_.page_bytes, "a smaller --context or --kv-type"));
-  engine->pool_ = std::make_unique<PagePool>(*engine->device_, engine->layout_.page_bytes,
-                                             pages_per_sequence * options.most_sequences);
-  engine->prefixes_ = std::make_unique<PrefixCache>(*engine->pool_);
-  engine->pool_->set_reclaim([prefixes = engine->prefixes_.get()] { return prefixes->forget_oldest(); });
+  PLM_TRY(engine->make_pools(options));
   engine->scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*engine->device_, *engine->model_, engine->layout_},
                                                    options.batch_rows);
   return engine;
@@ -121,6 +115,25 @@ Result<void> Engine::read_diffusion(const Architecture& architecture) {
   if (diffusion_.has_value() && !vocabulary().contains(diffusion_->mask_token)) {
     return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file_->path(),
                 diffusion_->mask_token, vocabulary().size());
+  }
+  return {};
+}
+
+Result<void> Engine::make_pools(const EngineOptions& options) {
+  const std::string& path = file_->path();
+  const std::size_t pages_per_sequence = (context_length_ + kPageCells - 1) / kPageCells;
+  const std::size_t block_bytes = RecurrentMemory::kMostBlocks * layout_.block_bytes;
+  const std::string what = fmt::format("keys and values of {} tokens", context_length_);
+  PLM_TRY(check_room(path, block_bytes == 0 ? what : fmt::format("{} and recurrent state", what),
+                     pages_per_sequence * layout_.page_bytes + block_bytes, "a smaller --context or --kv-type"));
+  pages_ = std::make_unique<PagePool>(*device_, layout_.page_bytes, pages_per_sequence * options.most_sequences);
+  if (block_bytes > 0) {
+    blocks_ = std::make_unique<PagePool>(*device_, layout_.block_bytes,
+                                         RecurrentMemory::kMostBlocks * options.most_sequences);
+  }
+  prefixes_ = std::make_unique<PrefixCache>(pools());
+  for (PagePool* pool : {pages_.get(), blocks_.get()}) {
+    if (pool != nullptr) pool->set_reclaim([prefixes = prefixes_.get()] { return prefixes->forget_oldest(); });
   }
   return {};
 }
@@ -174,12 +187,13 @@ Result<void> Engine::check_prompt(std::span<const TokenId> prompt) const {
 }
 
 std::unique_ptr<EngineSession> Engine::open_session(Listener listener) {
-  return std::make_unique<EngineSession>(*scheduler_, SequenceState(*pool_), context_length_, std::move(listener));
+  return std::make_unique<EngineSession>(*scheduler_, SequenceState(pools()), std::span<const TokenId>(),
+                                         context_length_, std::move(listener));
 }
 
 Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
   PLM_TRY(check_prompt(request.prompt));
-  if (!request.reuse_prefix) return start_from(SequenceState(*pool_), std::move(request));
+  if (!request.reuse_prefix) return start_from(SequenceState(pools()), std::move(request));
   // All but the last token of the prompt, whose row is needed to draw from.
   SequenceState state = prefixes_->longest(std::span(request.prompt).first(request.prompt.size() - 1));
   PLM_TRY_ASSIGN(auto generation, start_from(std::move(state), std::move(request)));
@@ -210,8 +224,9 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     parallel = std::make_unique<const ParallelPolicy>(std::move(policy));
     job.parallel = parallel.get();
   }
-  auto session =
-      std::make_unique<EngineSession>(*scheduler_, std::move(state), context_length_, std::move(request.listener));
+  const auto past = std::span(request.prompt).first(state.length());
+  auto session = std::make_unique<EngineSession>(*scheduler_, std::move(state), past, context_length_,
+                                                 std::move(request.listener));
   return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(parallel), std::move(session), *decoder));
 }
 

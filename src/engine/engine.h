@@ -134,6 +134,8 @@ class Engine {
   Engine() = default;
   Result<void> read_diffusion(const Architecture& architecture);
   void choose_context(const EngineOptions& options, std::size_t trained);
+  Result<void> make_pools(const EngineOptions& options);
+  [[nodiscard]] StatePools pools() const { return {*pages_, blocks_.get()}; }
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
   Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
 
@@ -146,7 +148,8 @@ class Engine {
   std::optional<SequenceHead> sequence_head_;
   ModelKind kind_ = ModelKind::writer;
   StateLayout layout_;
-  std::unique_ptr<PagePool> pool_;
+  std::unique_ptr<PagePool> pages_;
+  std::unique_ptr<PagePool> blocks_;  // null: no layer is recurrent
   std::unique_ptr<PrefixCache> prefixes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t context_length_ = 0;

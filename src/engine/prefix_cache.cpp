@@ -25,12 +25,12 @@ SequenceState PrefixCache::longest(std::span<const TokenId> tokens) {
   auto best = entries_.end();
   std::size_t best_length = 0;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    const std::size_t length = agreement(entry->tokens, tokens);
+    const std::size_t length = entry->state.reachable(agreement(entry->tokens, tokens));
     if (length <= best_length) continue;
     best = entry;
     best_length = length;
   }
-  if (best == entries_.end()) return SequenceState(*pool_);
+  if (best == entries_.end()) return SequenceState(pools_);
   entries_.splice(entries_.begin(), entries_, best);
   SequenceState state = best->state.fork();
   state.truncate(best_length);

@@ -18,13 +18,13 @@ namespace plm {
 
 class PrefixCache {
  public:
-  explicit PrefixCache(PagePool& pool) : pool_(&pool) {}
+  explicit PrefixCache(StatePools pools) : pools_(pools) {}
 
   /// Remembers `state`, which `tokens` left: one cell for each. It replaces entries whose tokens these begin with.
   void keep(std::vector<TokenId> tokens, const SequenceState& state);
 
-  /// A state of the first n tokens of `tokens`, n as large as an entry allows; n = 0 without one. A state knows its
-  /// length.
+  /// A state of the first n tokens of `tokens`, n as large as an entry allows (with recurrent layers a state goes back
+  /// to some lengths only); n = 0 without one. A state knows its length.
   [[nodiscard]] SequenceState longest(std::span<const TokenId> tokens);
 
   /// Lets go of the entry unused for longest. False: there is none.
@@ -38,7 +38,7 @@ class PrefixCache {
     SequenceState state;
   };
 
-  PagePool* pool_;
+  StatePools pools_;
   std::list<Entry> entries_;  // the last used first
 };
 

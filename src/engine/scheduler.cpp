@@ -15,6 +15,9 @@ bool can_be_cut(const PassRequest& request) {
   return request.sight == Sight::causal && request.state == StateUse::append;
 }
 
+// Rows of recurrent layers come one after another: none can see a later one, or leave one before it out.
+bool is_in_order(const PassRequest& request) { return request.sight == Sight::causal || request.tokens.size() == 1; }
+
 }  // namespace
 
 void Scheduler::Batch::clear() {
@@ -26,6 +29,8 @@ void Scheduler::Batch::clear() {
   sights.clear();
   pages.clear();
   bits.clear();
+  runs.clear();
+  saves.clear();
   yields.clear();
 }
 
@@ -51,16 +56,20 @@ void Scheduler::collect() {
 bool Scheduler::add_slice(EngineSession& session) {
   EngineSession::Waiting& waiting = *session.waiting_;
   const PassRequest& request = *waiting.request;
+  if (session.state_.recurrent() != nullptr && !is_in_order(request)) {
+    waiting.error = Error{ErrorKind::usage,
+                          "pass: its rows see others than those before them, expected none to with recurrent layers; "
+                          "choose a decoder that writes one token after another"};
+    return true;
+  }
+  if (session.state_.length() < session.state_length()) return add_past(session);
   const std::size_t room = batch_rows_ - batch_.tokens.size();
   const std::size_t rest = request.tokens.size() - waiting.rows_done;
   if (rest > room && !can_be_cut(request) && !batch_.tokens.empty()) return false;
   const std::size_t count = can_be_cut(request) ? std::min(rest, room) : rest;
 
-  if (auto reserved = session.state_.reserve(count, batch_.copies); !reserved.has_value()) {
-    waiting.error = std::move(reserved).error();
-    return true;
-  }
-  Slice slice{&session, waiting.rows_done, count, batch_.yields.size(), 0};
+  if (!reserve(session, count, request.state == StateUse::append ? CellUse::kept : CellUse::forgotten)) return true;
+  Slice slice{&session, waiting.rows_done, count, batch_.yields.size(), 0, false};
   const auto first_row = static_cast<std::uint32_t>(batch_.tokens.size());
   for (const Yield& yield : request.yields) {
     if (yield.row < slice.first_row || yield.row >= slice.first_row + count) continue;
@@ -77,9 +86,52 @@ bool Scheduler::add_slice(EngineSession& session) {
   }
   batch_.types.resize(batch_.tokens.size(), 0);
   add_sights(session, slice);
+  add_run(session, count);
   batch_.pages.push_back(session.state_.storages());
   batch_.slices.push_back(slice);
   return true;
+}
+
+// Adds the next rows of what must be computed again.
+bool Scheduler::add_past(EngineSession& session) {
+  const std::size_t first = session.state_.length();
+  const std::size_t count = std::min(session.past_.size() - first, batch_rows_ - batch_.tokens.size());
+  if (!reserve(session, count, CellUse::kept)) return true;
+  for (std::size_t cell = first; cell < first + count; ++cell) {
+    const auto slot = static_cast<std::uint32_t>(cell);
+    batch_.tokens.push_back(session.past_[cell].token);
+    batch_.positions.push_back(session.past_[cell].position);
+    batch_.sights.push_back(
+        {.sequence = static_cast<std::uint32_t>(batch_.slices.size()), .slot = slot, .end = slot + 1});
+  }
+  add_run(session, count);
+  batch_.pages.push_back(session.state_.storages());
+  batch_.slices.push_back({&session, first, count, batch_.yields.size(), 0, true});
+  return true;
+}
+
+// False: there is no room, which the session is told.
+bool Scheduler::reserve(EngineSession& session, std::size_t count, CellUse use) {
+  auto reserved = session.state_.reserve(count, batch_.copies, use);
+  if (!reserved.has_value()) session.waiting_->error = std::move(reserved).error();
+  return reserved.has_value();
+}
+
+// The last `count` rows, as recurrent layers see them.
+void Scheduler::add_run(const EngineSession& session, std::size_t count) {
+  const RecurrentMemory* memory = session.state_.recurrent();
+  if (memory == nullptr) return;
+  const std::size_t first_row = batch_.tokens.size() - count;
+  const std::size_t first_save = batch_.saves.size();
+  for (const RecurrentMemory::Save& save : memory->saves()) {
+    batch_.saves.push_back({static_cast<std::uint32_t>(first_row + save.length - memory->length() - 1), save.to});
+  }
+  batch_.runs.push_back({.first_row = static_cast<std::uint32_t>(first_row),
+                         .row_count = static_cast<std::uint32_t>(count),
+                         .first_save = static_cast<std::uint32_t>(first_save),
+                         .save_count = static_cast<std::uint32_t>(memory->saves().size()),
+                         .begins = memory->length() == 0,
+                         .block = memory->block()});
 }
 
 void Scheduler::add_sights(const EngineSession& session, const Slice& slice) {
@@ -116,7 +168,11 @@ Result<void> Scheduler::run_batch() {
   const PassRows rows{
       .tokens = batch_.tokens,
       .positions = batch_.positions,
-      .table = {.rows = batch_.sights, .pages = batch_.pages, .own_bits = batch_.bits},
+      .table = {.rows = batch_.sights,
+                .pages = batch_.pages,
+                .own_bits = batch_.bits,
+                .runs = batch_.runs,
+                .saves = batch_.saves},
       .types = batch_.types,
       .yields = batch_.yields,
       .statistics = batch_.statistics,
@@ -128,8 +184,17 @@ Result<void> Scheduler::run_batch() {
 
 void Scheduler::deliver() {
   for (const Slice& slice : batch_.slices) {
-    EngineSession::Waiting& waiting = *slice.session->waiting_;
-    if (waiting.request->state == StateUse::append) slice.session->state_.keep(slice.row_count);
+    EngineSession& session = *slice.session;
+    EngineSession::Waiting& waiting = *session.waiting_;
+    if (slice.is_again) {
+      session.state_.keep(slice.row_count);
+      continue;
+    }
+    if (waiting.request->state == StateUse::append) {
+      session.remember(*waiting.request, slice.first_row, slice.row_count);
+    } else {
+      session.state_.discard();
+    }
     for (std::size_t i = slice.first_yield; i < slice.first_yield + slice.yield_count; ++i) {
       waiting.answer.statistics.push_back(batch_.statistics[i]);
       waiting.answer.results.push_back(std::move(batch_.results[i]));

@@ -49,6 +49,7 @@ class Scheduler {
     std::size_t row_count;
     std::size_t first_yield;  // within the batch
     std::size_t yield_count;
+    bool is_again;  // rows of the session's past, computed again; `first_row` counts cells
   };
 
   // Everything the device reads until `wait`; members, so that the memory is reused.
@@ -61,6 +62,8 @@ class Scheduler {
     std::vector<RowSight> sights;
     std::vector<std::span<Storage* const>> pages;
     std::vector<std::uint64_t> bits;
+    std::vector<RecurrentRun> runs;
+    std::vector<RecurrentSave> saves;
     std::vector<Yield> yields;
     std::vector<RowStatistics> statistics;
     std::vector<YieldResult> results;
@@ -69,6 +72,9 @@ class Scheduler {
 
   void collect();
   bool add_slice(EngineSession& session);
+  bool add_past(EngineSession& session);
+  bool reserve(EngineSession& session, std::size_t count, CellUse use);
+  void add_run(const EngineSession& session, std::size_t count);
   void add_sights(const EngineSession& session, const Slice& slice);
   Result<void> run_batch();
   void deliver();

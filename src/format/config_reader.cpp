@@ -1,6 +1,7 @@
 #include "format/config_reader.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/json.h"
 #include "base/utf8.h"
@@ -19,10 +20,28 @@ bool is_within(const Json& value, ConfigReader::IntegerRange range) {
          value.get<std::uint64_t>() <= range.max;
 }
 
+// The text with null for Infinity outside strings.
+std::string without_infinity(std::string_view text) {
+  constexpr std::string_view kInfinity = "Infinity";
+  std::string plain;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') is_in_string = !is_in_string;
+    if (is_in_string && text[i] == '\\' && i + 1 < text.size()) plain += text[i++];
+    if (is_in_string || !text.substr(i).starts_with(kInfinity)) {
+      plain += text[i];
+    } else {
+      plain += "null";
+      i += kInfinity.size() - 1;
+    }
+  }
+  return plain;
+}
+
 }  // namespace
 
 Result<ConfigReader> ConfigReader::parse(std::string_view text, std::string path) {
-  PLM_TRY_ASSIGN(Json parsed, parse_json(text, path, kLimits));
+  PLM_TRY_ASSIGN(Json parsed, parse_json(without_infinity(text), path, kLimits));
   if (!parsed.is_object()) {
     return fail(ErrorKind::bad_input, "{}: holds {}, expected a JSON object", path, parsed.type_name());
   }
@@ -31,7 +50,7 @@ Result<ConfigReader> ConfigReader::parse(std::string_view text, std::string path
 }
 
 Result<std::vector<ConfigReader>> ConfigReader::parse_list(std::string_view text, const std::string& path) {
-  PLM_TRY_ASSIGN(Json parsed, parse_json(text, path, kLimits));
+  PLM_TRY_ASSIGN(Json parsed, parse_json(without_infinity(text), path, kLimits));
   if (!parsed.is_array()) {
     return fail(ErrorKind::bad_input, "{}: holds {}, expected a JSON list", path, parsed.type_name());
   }
@@ -111,6 +130,18 @@ Result<std::vector<std::uint64_t>> ConfigReader::integers_or_none(std::string_vi
   for (const Json& item : list) {
     if (!is_within(item, range)) return error(key, between(range) + ", or a list of them");
     numbers.push_back(item.get<std::uint64_t>());
+  }
+  return numbers;
+}
+
+Result<std::vector<double>> ConfigReader::reals_or_none(std::string_view key) const {
+  const Json* value = find(key);
+  std::vector<double> numbers;
+  if (value == nullptr) return numbers;
+  if (!value->is_array()) return error(key, "a list of numbers");
+  for (const Json& item : *value) {
+    if (!item.is_number() && !item.is_null()) return error(key, "a list of numbers");
+    numbers.push_back(item.is_null() ? std::numeric_limits<double>::infinity() : item.get<double>());
   }
   return numbers;
 }

@@ -1,6 +1,7 @@
 // Reads a JSON object of settings (config.json and its like) value by value: every value is checked for type and range
 // when it is asked for, and every error names the file, the key, what was found and what was expected. A value of null
-// is one that is not there, as Python writes it. Tested by tests/format/test_config_reader.cpp.
+// is one that is not there, as Python writes it; Infinity, which it writes too and JSON does not have, is read as null.
+// Tested by tests/format/test_config_reader.cpp.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,8 @@ class ConfigReader {
   [[nodiscard]] Result<bool> boolean_or(std::string_view key, bool otherwise) const;
   /// One integer or a list of them; empty when missing.
   [[nodiscard]] Result<std::vector<std::uint64_t>> integers_or_none(std::string_view key, IntegerRange range) const;
+  /// Numbers of a list; null among them is infinity. Empty when missing.
+  [[nodiscard]] Result<std::vector<double>> reals_or_none(std::string_view key) const;
   /// Strings of a list; empty when missing.
   [[nodiscard]] Result<std::vector<std::string>> texts_or_none(std::string_view key) const;
   /// Names and texts of an object that holds nothing else; empty when missing.

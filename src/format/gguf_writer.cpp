@@ -69,6 +69,10 @@ void GgufWriter::add_u32s(std::string_view key, std::span<const std::uint32_t> v
 void GgufWriter::add_i32s(std::string_view key, std::span<const std::int32_t> values) {
   add(key, array_value(GgufType::i32, values));
 }
+void GgufWriter::add_booleans(std::string_view key, const std::vector<bool>& values) {
+  const std::vector<std::uint8_t> bytes(values.begin(), values.end());
+  add(key, array_value(GgufType::boolean, std::span<const std::uint8_t>(bytes)));
+}
 void GgufWriter::add_f32s(std::string_view key, std::span<const float> values) {
   add(key, array_value(GgufType::f32, values));
 }

@@ -31,6 +31,7 @@ class GgufWriter {
   void add_string(std::string_view key, std::string_view value);
   void add_u32s(std::string_view key, std::span<const std::uint32_t> values);
   void add_i32s(std::string_view key, std::span<const std::int32_t> values);
+  void add_booleans(std::string_view key, const std::vector<bool>& values);
   void add_f32s(std::string_view key, std::span<const float> values);
   void add_booleans(std::string_view key, const std::vector<bool>& values);
   void add_strings(std::string_view key, std::span<const std::string_view> values);

@@ -9,12 +9,15 @@ SplitAxis split_axis(WeightRole role) {
     case WeightRole::attention_key:
     case WeightRole::attention_value:
     case WeightRole::ffn_gate:
-    case WeightRole::ffn_up: return SplitAxis::outputs;
+    case WeightRole::ffn_up:
+    case WeightRole::recurrent_input: return SplitAxis::outputs;
     case WeightRole::attention_output:
+    case WeightRole::recurrent_output:
     case WeightRole::ffn_down: return SplitAxis::inputs;
     case WeightRole::embedding:
     case WeightRole::norm:
     case WeightRole::bias:
+    case WeightRole::convolution:
     case WeightRole::router:
     case WeightRole::attention_latent: return SplitAxis::none;
   }

@@ -40,6 +40,9 @@ enum class WeightRole {
   ffn_gate,
   ffn_up,
   ffn_down,
+  recurrent_input,
+  recurrent_output,
+  convolution,
   router,
   attention_latent,  ///< what all heads read: DeepSeek's low-rank queries and keys
 };
@@ -92,6 +95,42 @@ struct KvPlace {
   [[nodiscard]] std::size_t bytes() const { return (latent_dim > 0 ? 1 : 2) * key_bytes(); }
 };
 
+// ---- What recurrent layers keep of a sequence: one block of float32 numbers, which every row changes.
+
+/// Where the last inputs of a causal convolution lie inside the block.
+struct ConvPlace {
+  std::size_t offset = 0;  ///< bytes from the start of the block
+  std::size_t channels = 0;
+  std::size_t taps = 0;  ///< inputs that an output sees, its own among them
+  [[nodiscard]] std::size_t bytes() const { return (taps - 1) * channels * sizeof(float); }
+};
+
+/// Where the matrices [key_size, value_size] of a scan lie inside the block, one for each head; in what order the
+/// numbers are there is the device's affair.
+struct ScanPlace {
+  std::size_t offset = 0;  ///< bytes from the start of the block
+  std::size_t heads = 0;
+  std::size_t key_size = 0;
+  std::size_t value_size = 0;
+  [[nodiscard]] std::size_t bytes() const { return heads * key_size * value_size * sizeof(float); }
+};
+
+/// A block that gets what the sequence's own holds after a row.
+struct RecurrentSave {
+  std::uint32_t row = 0;  ///< of the pass
+  Storage* to = nullptr;
+};
+
+/// The rows of one sequence in a pass, each the next of the one before it.
+struct RecurrentRun {
+  std::uint32_t first_row = 0;
+  std::uint32_t row_count = 0;
+  std::uint32_t first_save = 0;  ///< in RowTable::saves, ascending by row
+  std::uint32_t save_count = 0;
+  bool begins = false;       ///< the sequence has no row before: the block counts as zeros, whatever it holds
+  Storage* block = nullptr;  ///< of the rows before; then of these as well
+};
+
 /// What one row of a pass may see: the slots [begin, end) of its sequence, and of the slots from `own_begin` on those
 /// whose bit is set in its row of `RowTable::own_bits` (visibility among the rows of the pass itself).
 struct RowSight {
@@ -109,13 +148,15 @@ struct RowTable {
   std::span<const RowSight> rows;
   std::span<const std::span<Storage* const>> pages;  ///< per sequence, in order of the cells they hold
   std::span<const std::uint64_t> own_bits;
+  std::span<const RecurrentRun> runs = {};    ///< all rows, in order; empty where no layer is recurrent
+  std::span<const RecurrentSave> saves = {};  ///< of all runs
 };
 
 enum class RopeLayout { interleaved, half_split };  ///< pairs (2i, 2i+1) or (i, i + n/2)
 
 /// What a gate goes through. The two forms of GELU: x Phi(x), and its approximation by tanh. clamped_swiglu multiplies
 /// g / (1 + e^(-1.702 g)) by up + 1, the gate g at most 7 and up between -7 and 7 (gpt-oss).
-enum class Activation { silu, gelu_tanh, gelu_erf, clamped_swiglu };
+enum class Activation { silu, gelu_tanh, gelu_erf, clamped_swiglu, sigmoid };
 
 /// What a number goes through by itself.
 enum class Curve { silu, gelu_tanh, gelu_erf, relu, tanh };
@@ -127,6 +168,32 @@ struct ScoreRule {
   const Weight* sinks = nullptr;  ///< [q_heads] one more score for each head, of a cell that has no value; or null
 
   ScoreRule(float factor, float cap = 0) : scale(factor), soft_cap(cap) {}  // NOLINT(google-explicit-constructor)
+};
+
+/// A depthwise convolution: one filter for each channel.
+struct ConvWeights {
+  const Weight& taps;            ///< [channels, taps], role `convolution`; the last tap is of the row itself
+  const Weight* bias = nullptr;  ///< [channels]
+};
+
+/// What a state-space layer (Mamba-2, arXiv 2405.21060) reads; head h shares `keys` and `queries` with the other heads
+/// of its group.
+struct StateSpaceInputs {
+  View values;         ///< [rows, heads * value_size], "x"
+  View keys, queries;  ///< [rows, groups * key_size], "B" and "C"
+  View steps;          ///< [rows, heads], "dt"
+  const Weight& step_bias;
+  const Weight& rates;  ///< [heads], "A", below 0
+  const Weight& skips;  ///< [heads], "D"
+};
+
+/// What a gated delta rule (arXiv 2412.06464) reads. Head h reads key head h / (heads / key_heads).
+struct DeltaRuleInputs {
+  View queries, keys;  ///< [rows, key_heads * key_size], normalised
+  View values;         ///< [rows, heads * value_size]
+  View writes, steps;  ///< [rows * key_heads, heads / key_heads], "b" and "a"
+  const Weight& step_bias;
+  const Weight& rates;  ///< [heads], below 0
 };
 
 // ---- Mixtures of experts
@@ -233,6 +300,23 @@ class Device : public Memory {
   virtual void soft_cap(const View& x, float cap) = 0;
   /// x += y.
   virtual void add(const View& x, const View& y) = 0;
+  /// x *= factor.
+  virtual void scale(const View& x, float factor) = 0;
+
+  // ---- recurrent layers: rows change the block of their sequence one after another, in one pass as in many
+  /// out[r][c] = silu(bias[c] + taps[c][0] * in[r - taps + 1][c] + ... + taps[c][last] * in[r][c]), fused, in this
+  /// order; without a bias it begins with 0. `out` must not lie on `in`.
+  virtual void causal_conv(const View& in, const RowTable& table, const ConvPlace& place, const ConvWeights& weights,
+                           const View& out) = 0;
+  /// For every head, m being its matrix, t = softplus(step + step_bias): m[k][v] = fused(m[k][v] * e^(t * rate) +
+  /// (t * value[v]) * key[k]); out[v] = fused(skip * value[v] + sum over k, in order, fused, of m[k][v] * query[k]).
+  virtual void state_space_scan(const StateSpaceInputs& in, const RowTable& table, const ScanPlace& place,
+                                const View& out) = 0;
+  /// For every head: m[k][v] *= e^(softplus(step + step_bias) * rate); d[v] = sigmoid(write) * (value[v] - sum over k
+  /// of m[k][v] * key[k]); m[k][v] += key[k] * d[v]; out[v] = sum over k of m[k][v] * query[k]. Sums are in order and
+  /// fused, as is the change of m.
+  virtual void delta_rule_scan(const DeltaRuleInputs& in, const RowTable& table, const ScanPlace& place,
+                               const View& out) = 0;
 
   // ---- mixtures of experts
   /// routing[r] = the numbers of the k experts of row r, the best first, then their weights. softmax: e^(score - max)

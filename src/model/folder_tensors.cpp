@@ -10,6 +10,7 @@
 
 #include "base/half.h"
 #include "base/utf8.h"
+#include "model/mapped_rows.h"
 
 namespace plm {
 namespace {
@@ -282,6 +283,7 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
   if (shape.empty() || shape.size() > 4 || tensor.entry->bytes.empty()) {
     return refuse(tensor, "shape [{}], expected one to four dimensions above 0", fmt::join(shape, ", "));
   }
+  if (has_changes(rule)) return plan_mapped_rows(folder_, tensor, rule, with_layer(rule.to, match.layer));
   FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = {shape.rbegin(), shape.rend()}};
   RowChange change{.plus = rule.plus};
   PLM_TRY_ASSIGN(change.heads, heads_of(tensor, rule));
@@ -340,8 +342,9 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
     if ((is_tied || draft.kind.scores) && tensor.name == form.head) continue;
     const std::vector<Match> found = find_rules(tensor.name, form);
     for (const Match& match : found) {
-      if (form.tensors[match.rule].to.starts_with(kScoreHead) && !draft.kind.scores) continue;
-      matches.emplace_back(match, &tensor);
+      const TensorRule& rule = form.tensors[match.rule];
+      if (rule.to.starts_with(kScoreHead) && !draft.kind.scores) continue;
+      if (rule.applies == nullptr || rule.applies(*folder->config())) matches.emplace_back(match, &tensor);
     }
     if (found.empty() && std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);

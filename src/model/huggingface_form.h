@@ -40,6 +40,18 @@ struct SettingRule {
   double max = 1U << 20;
 };
 
+/// What becomes of every number of a tensor; but for `none` the result is float32.
+enum class NumberChange : std::uint8_t { none, to_float, plus_one, minus_exp };
+
+/// Which rows of its source a tensor consists of, and factors on them. The source's dimensions but the last make rows.
+struct RowMap {
+  std::vector<std::uint32_t> source = {};  ///< for each row, the row that it is; empty: all, in their order
+  std::vector<float> factors = {};         ///< one for each row, or one for all; empty: none
+};
+
+/// For TensorRule::folded: a matrix of one column.
+inline constexpr std::string_view kOneColumn = "1";
+
 /// A part of a tensor, in another order: number i of row o of matrix m is the one at
 /// first + m * matrix_step + o * row_step + i * step of the tensor in the folder.
 struct TensorCut {
@@ -58,9 +70,16 @@ struct TensorRule {
   /// Not empty: the rows of each head stand in halves and are brought into pairs, as rotary positions in GGUF's llama
   /// want them. The setting that counts the heads.
   std::string_view heads = {};
+  NumberChange numbers = NumberChange::none;
+  /// Where rows move, are left out or get factors. Several rules may take rows of one tensor. Errors name the setting.
+  Result<RowMap> (*rows)(const ConfigReader& config, std::size_t count) = nullptr;
+  /// Of a vector that becomes a matrix: the setting that says how many rows it is folded to, or kOneColumn.
+  std::string_view folded = {};
   bool is_float32 = false;  ///< stored so whatever it was, as tensors of one dimension always are
   /// Not null: what is taken of a tensor of this shape [outermost first]. Errors name the setting.
   Result<TensorCut> (*cut)(const ConfigReader& config, std::span<const std::uint64_t> shape) = nullptr;
+  /// Not null: whether the rule counts for this checkpoint.
+  bool (*applies)(const ConfigReader& config) = nullptr;
   /// Not 0: is added to every number. Some families store gains of norms less one.
   float plus = 0;
 };

@@ -22,10 +22,12 @@ struct ModelShape {
   std::size_t most_positions = 0;  ///< rows of a table of learned positions; 0: there is none, and no such limit
 };
 
-/// What a sequence stores: one place per layer inside each page.
+/// What a sequence stores: one place per layer with attention inside each page, and a block for recurrent layers, where
+/// these have their places (model/layers/).
 struct StateLayout {
   std::vector<KvPlace> layers;
   std::size_t page_bytes = 0;
+  std::size_t block_bytes = 0;  ///< 0: no layer is recurrent
   [[nodiscard]] std::size_t cell_bytes() const { return page_bytes / kPageCells; }
 
   /// Gives the next layer its place; latent_dim as in KvPlace. Error (usage): the type holds whole blocks, and a head

@@ -88,6 +88,25 @@ Result<std::vector<bool>> ModelFile::booleans(std::string_view key, std::size_t 
   return values;
 }
 
+Result<std::vector<std::size_t>> ModelFile::integers(std::string_view key, std::size_t count,
+                                                     IntegerRange range) const {
+  const MetaValue* value = file_->find(full_key(key));
+  const auto numbers = value == nullptr ? std::nullopt : value->as_integers();
+  if (!numbers.has_value() || numbers->size() != count) {
+    return key_error(key, value == nullptr ? "nothing" : value->described(), fmt::format("{} integers", count));
+  }
+  std::vector<std::size_t> values;
+  for (const std::int64_t number : *numbers) {
+    const auto size = static_cast<std::uint64_t>(number);
+    if (number < 0 || size < range.min || size > range.max) {
+      return key_error(key, fmt::format("{} among others", number),
+                       fmt::format("integers between {} and {}", range.min, range.max));
+    }
+    values.push_back(static_cast<std::size_t>(size));
+  }
+  return values;
+}
+
 Result<std::string> ModelFile::text_or(std::string_view key, std::string_view otherwise) const {
   PLM_TRY_ASSIGN(const auto value, file_->optional_string(full_key(key)));
   return std::string(value.value_or(otherwise));

@@ -56,6 +56,9 @@ class ModelFile {
   [[nodiscard]] bool is_array(std::string_view key) const;
   /// An array of `count` truth values.
   [[nodiscard]] Result<std::vector<bool>> booleans(std::string_view key, std::size_t count) const;
+  /// An array of `count` integers.
+  [[nodiscard]] Result<std::vector<std::size_t>> integers(std::string_view key, std::size_t count,
+                                                          IntegerRange range) const;
   [[nodiscard]] Result<std::string> text_or(std::string_view key, std::string_view otherwise) const;
   /// The strings of an array; empty when it is not there.
   [[nodiscard]] Result<std::vector<std::string>> texts_or_none(std::string_view key) const;

@@ -54,6 +54,12 @@ class WeightReader {
   [[nodiscard]] Result<std::unique_ptr<Weight>> vectors(const std::string& name, WeightRole role, std::size_t count,
                                                         std::size_t size);
 
+  /// The same for a vector that the file holds as a matrix of one column, or as a vector.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> column(const std::string& name, WeightRole role, std::size_t size);
+
+  /// A vector of equal numbers, which no file holds.
+  [[nodiscard]] Result<std::unique_ptr<Weight>> constant(WeightRole role, std::size_t size, float value);
+
   [[nodiscard]] ModelFile& file() const { return file_; }
 
  private:

@@ -20,6 +20,13 @@ namespace plm {
 /// Shared ownership of one page; a page with one owner may be written to.
 using Page = std::shared_ptr<Storage>;
 
+/// A copy that must run on the device before the next pass of any sequence. It owns neither page: a sequence that is
+/// left as the only owner of `from` writes there in place, after the copy.
+struct PageCopy {
+  Storage* from;
+  Storage* to;
+};
+
 class PagePool {
  public:
   /// `page_bytes`: bytes of one page; `most_pages`: the limit over all sequences.

@@ -40,6 +40,19 @@ TEST(PortableMath, TanhErfAndGeluAreWithinRoundingOfTheCLibrary) {
   EXPECT_NEAR(soft_cap_f32(100.0F, 30.0F), 30 * std::tanh(100.0 / 30), 4e-6);
 }
 
+TEST(PortableMath, SoftplusAndSigmoidAreWithinRoundingOfTheCLibrary) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (float x = -80.0F; x < 80.0F; x += 0.00731F) {
+    const double exact = x;
+    const double softplus = exact > 0 ? exact + std::log1p(std::exp(-exact)) : std::log1p(std::exp(exact));
+    EXPECT_NEAR(softplus_f32(x), softplus, 4e-7 * softplus) << x;
+    EXPECT_NEAR(sigmoid_f32(x), 1 / (1 + std::exp(-exact)), 4e-7 / (1 + std::exp(-exact))) << x;
+  }
+  EXPECT_EQ(softplus_f32(infinity), infinity);
+  EXPECT_EQ(softplus_f32(-infinity), 0.0F);
+  EXPECT_TRUE(std::isnan(softplus_f32(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(PortableMath, TanhAndErfEdges) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (float (*curve)(float) : {tanh_f32, erf_f32}) {

@@ -38,12 +38,16 @@ class ScheduledModel {
     model_ = std::move(*loaded);
     layout_ = model_->state_layout(*options.kv_type).value();
     pool_ = std::make_unique<PagePool>(*device_, layout_.page_bytes, options.most_pages);
+    if (layout_.block_bytes > 0) {
+      blocks_ = std::make_unique<PagePool>(*device_, layout_.block_bytes, options.most_pages);
+    }
     scheduler_ = std::make_unique<Scheduler>(Scheduler::Parts{*device_, *model_, layout_}, options.batch_rows);
   }
 
-  [[nodiscard]] std::unique_ptr<EngineSession> open() { return open(SequenceState(*pool_)); }
-  [[nodiscard]] std::unique_ptr<EngineSession> open(SequenceState state, Listener listener = {}) {
-    return std::make_unique<EngineSession>(*scheduler_, std::move(state), std::size_t{1} << 20, std::move(listener));
+  [[nodiscard]] std::unique_ptr<EngineSession> open() { return open(SequenceState({*pool_, blocks_.get()})); }
+  /// `past`: the tokens that `state` is of, wanted with recurrent layers only.
+  [[nodiscard]] std::unique_ptr<EngineSession> open(SequenceState state, std::span<const TokenId> past = {}) {
+    return std::make_unique<EngineSession>(*scheduler_, std::move(state), past, std::size_t{1} << 20, Listener());
   }
 
   [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
@@ -61,6 +65,7 @@ class ScheduledModel {
   std::unique_ptr<Model> model_;
   StateLayout layout_;
   std::unique_ptr<PagePool> pool_;
+  std::unique_ptr<PagePool> blocks_;
   std::unique_ptr<Scheduler> scheduler_;
 };
 

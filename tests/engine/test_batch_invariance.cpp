@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Families, FamilyInvariance,
                                          "gemma3_text-f32.gguf", "phi3-bf16.gguf", "phi3_longrope-bf16.gguf",
                                          "smollm3-bf16.gguf", "olmo2-bf16.gguf", "olmo3-bf16.gguf", "mixtral-bf16.gguf",
                                          "gpt_oss-bf16.gguf", "deepseek_v3-bf16.gguf", "deepseek_v2_old-bf16.gguf",
-                                         "olmoe-bf16.gguf", "qwen2_moe-bf16.gguf"),
+                                         "olmoe-bf16.gguf", "qwen2_moe-bf16.gguf", "mamba2-bf16.gguf",
+                                         "falcon_h1-f32.gguf", "granite_hybrid-bf16.gguf", "qwen3_next-bf16.gguf"),
                          [](const auto& instance) {
                            const std::string name(instance.param);
                            return name.substr(0, name.find('-'));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace plm {
 namespace {
 
@@ -25,7 +27,21 @@ TEST(ConfigReader, ReadsEveryKindOfValue) {
   EXPECT_EQ(config.integers_or_none("ids", {}).value(), (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(config.integers_or_none("n", {}).value(), (std::vector<std::uint64_t>{7}));
   EXPECT_EQ(config.texts_or_none("names").value(), (std::vector<std::string>{"p", "q"}));
+  EXPECT_EQ(config.reals_or_none("ids").value(), (std::vector<double>{1, 2}));
+  EXPECT_TRUE(config.reals_or_none("no").value().empty());
   EXPECT_FALSE(config.has("none")) << "null is Python's way to say that it is not set";
+}
+
+// Python writes it, JSON has no such number.
+TEST(ConfigReader, InfinityIsANumberThatIsNotThere) {
+  const ConfigReader config =
+      reader(R"({"limits": [0.5, Infinity], "most": Infinity, "Infinity": "Infinity \"Infinity", "t": "\\"})");
+  EXPECT_EQ(config.reals_or_none("limits").value(), (std::vector<double>{0.5, HUGE_VAL}));
+  EXPECT_FALSE(config.has("most"));
+  EXPECT_EQ(config.text("Infinity").value(), "Infinity \"Infinity");
+  EXPECT_EQ(config.text("t").value(), "\\");
+  EXPECT_NE(refusal(ConfigReader::parse("{\"x\": InfinityInfinity}", "c")), "accepted");
+  EXPECT_NE(refusal(ConfigReader::parse("{\"x\": -Infinity}", "c")), "accepted");
 }
 
 TEST(ConfigReader, WhatIsMissingHasADefaultOrIsAnError) {
@@ -50,6 +66,8 @@ TEST(ConfigReader, NamesWhatItRefuses) {
   EXPECT_EQ(refusal(config.boolean_or("n", true)), "m/config.json: n = -1: must be true or false");
   EXPECT_NE(refusal(config.integers_or_none("list", {})), "accepted");
   EXPECT_NE(refusal(config.texts_or_none("list")), "accepted");
+  EXPECT_NE(refusal(config.reals_or_none("list")), "accepted");
+  EXPECT_NE(refusal(config.reals_or_none("n")), "accepted");
   EXPECT_EQ(refusal(config.section("n")), "m/config.json: n = -1: must be an object");
 }
 

@@ -17,20 +17,25 @@ constexpr std::size_t kMostPageBytes = 1U << 24;
 void run_three_tokens(plm::Model& model, plm::Device& device) {
   const plm::StateLayout layout = model.state_layout(plm::quant_f32).value();
   if (layout.page_bytes > kMostPageBytes || model.shape().layer_count > kMostLayers) return;
-  plm::PagePool pool(device, layout.page_bytes, 1);
-  plm::SequenceState state(pool);
+  if (layout.block_bytes > kMostPageBytes) return;
+  plm::PagePool pool(device, layout.page_bytes, 1), blocks(device, layout.block_bytes, 2);
+  plm::SequenceState state(plm::StatePools{pool, layout.block_bytes > 0 ? &blocks : nullptr});
   std::vector<plm::PageCopy> copies;
   PLM_CHECK(state.reserve(3, copies).has_value());
   const std::array<std::int32_t, 3> tokens = {0, 0, 0};
   const std::array<std::uint32_t, 3> positions = {0, 1, 2};
   const std::array<plm::RowSight, 3> sights = {{{.slot = 0, .end = 1}, {.slot = 1, .end = 2}, {.slot = 2, .end = 3}}};
   const std::array<std::span<plm::Storage* const>, 1> pages = {state.storages()};
+  std::vector<plm::RecurrentRun> runs;
+  if (const plm::RecurrentMemory* memory = state.recurrent()) {
+    runs.push_back({.row_count = 3, .begins = true, .block = memory->block()});
+  }
   const std::array<plm::Yield, 1> yields = {{{.row = 2, .kind = plm::YieldKind::top, .n = 4}}};
   std::array<plm::RowStatistics, 1> statistics;
   std::array<plm::YieldResult, 1> results;
   const plm::PassRows rows{.tokens = tokens,
                            .positions = positions,
-                           .table = {.rows = sights, .pages = pages, .own_bits = {}},
+                           .table = {.rows = sights, .pages = pages, .own_bits = {}, .runs = runs, .saves = {}},
                            .yields = yields,
                            .statistics = statistics,
                            .results = results};

@@ -52,7 +52,8 @@ class SingleSequence {
     model = std::move(*loaded);
     layout = model->state_layout(options.kv_type).value();
     pool = std::make_unique<PagePool>(*device, layout.page_bytes, 64);
-    state = std::make_unique<SequenceState>(*pool);
+    if (layout.block_bytes > 0) blocks = std::make_unique<PagePool>(*device, layout.block_bytes, 16);
+    state = std::make_unique<SequenceState>(StatePools{*pool, blocks.get()});
   }
 
   /// Appends `tokens` causally; returns the logits of every row [tokens.size()][vocab]. Taps are filled by name.
@@ -90,11 +91,23 @@ class SingleSequence {
       yields.push_back({row, kind, 0});
     }
     const std::vector<std::span<Storage* const>> pages{state->storages()};
+    std::vector<RecurrentRun> runs;
+    std::vector<RecurrentSave> saves;
+    if (const RecurrentMemory* memory = state->recurrent()) {
+      const auto count = static_cast<std::uint32_t>(tokens.size());
+      for (const auto& [length, to] : memory->saves()) {
+        saves.push_back({static_cast<std::uint32_t>(length - memory->length() - 1), to});
+      }
+      runs.push_back({.row_count = count,
+                      .save_count = static_cast<std::uint32_t>(saves.size()),
+                      .begins = memory->length() == 0,
+                      .block = memory->block()});
+    }
     std::vector<RowStatistics> statistics(tokens.size());
     std::vector<YieldResult> results(tokens.size());
     const PassRows rows{.tokens = tokens,
                         .positions = positions,
-                        .table = {sights, pages, {}},
+                        .table = {sights, pages, {}, runs, saves},
                         .types = types,
                         .yields = yields,
                         .statistics = statistics,
@@ -118,6 +131,7 @@ class SingleSequence {
   std::unique_ptr<Model> model;
   StateLayout layout;
   std::unique_ptr<PagePool> pool;
+  std::unique_ptr<PagePool> blocks;  ///< of recurrent layers
   std::unique_ptr<SequenceState> state;
   std::map<std::string, std::vector<float>> taps;  // of the last append
 };

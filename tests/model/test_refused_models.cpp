@@ -279,12 +279,43 @@ TEST(RefusedModels, EveryFamilyChecksWhatIsItsOwn) {
         {"deepseek2.attention.kv_lora_rank", 16U},
         {"deepseek2.rope.dimension_count", 8U}},
        "deepseek2.rope.dimension_count = 8: must be between 2 and 7"},
+      {"falcon-h1", {{"falcon-h1.attention.head_count_kv", 3U}}, "falcon-h1.attention.head_count_kv = 3"},
+      {"falcon-h1", {}, "falcon-h1.ssm.inner_size"},
+      {"granitehybrid", {{"granitehybrid.residual_scale", 0.0F}}, "granitehybrid.residual_scale = 0"},
+      {"granitehybrid", {{"granitehybrid.attention.head_count_kv", 5U}}, "granitehybrid.attention.head_count_kv = 5"},
+      {"qwen3next", {{"qwen3next.full_attention_interval", 0U}}, "qwen3next.full_attention_interval = 0"},
+      {"qwen3next", {{"qwen3next.attention.recurrent_layers", 3U}}, "qwen3next.attention.recurrent_layers = u32 3"},
   };
   for (const Case& c : cases) {
     TinyLlama model;
     model.rename(c.architecture);
     for (const auto& [key, value] : c.keys) model.keys[key] = value;
     expect_refusal(model, c.culprit);
+  }
+}
+
+TEST(RefusedModels, EverySizeOfARecurrentMixerIsChecked) {
+  TinyLlama good;
+  good.rename("mamba2");
+  const std::pair<const char*, std::uint32_t> sizes[] = {
+      {"inner_size", 64}, {"time_step_rank", 4}, {"group_count", 2}, {"state_size", 8}, {"conv_kernel", 4}};
+  for (const auto& [key, value] : sizes) good.keys[std::string("mamba2.ssm.") + key] = value;
+  expect_refusal(good, "tensor blk.0.ssm_in.weight: missing");
+  const std::pair<const char*, std::vector<std::uint32_t>> bad[] = {{"inner_size", {0, 62, 4294967295U}},
+                                                                    {"time_step_rank", {0, 3, 65, 4294967295U}},
+                                                                    {"group_count", {0, 3, 5, 4294967295U}},
+                                                                    {"state_size", {0, 4097, 4294967295U}},
+                                                                    {"conv_kernel", {0, 1, 65, 4294967295U}}};
+  for (const auto& [key, values] : bad) {
+    const std::string name = std::string("mamba2.ssm.") + key;
+    TinyLlama missing = good;
+    missing.keys.erase(name);
+    expect_refusal(missing, name);
+    for (const std::uint32_t value : values) {
+      TinyLlama model = good;
+      model.keys[name] = value;
+      expect_refusal(model, "mamba2.ssm.");
+    }
   }
 }
 

@@ -156,6 +156,8 @@ Result<std::unique_ptr<Weight>> CpuDevice::load_weight(const WeightSource& sourc
     PLM_CHECK(source.outputs == 1);
     weight->numbers.resize(source.count * source.inputs);
     source.type->unpack(source.bytes.data(), weight->numbers.data(), weight->numbers.size() / source.type->block_size);
+  } else if (source.role == WeightRole::convolution) {
+    weight->numbers = tap_major(source);
   } else if (source.role != WeightRole::embedding && kernels_.panels) {
     PLM_TRY(pack(source, *weight));
   }
@@ -364,6 +366,8 @@ void CpuDevice::layer_norm(const View& in, const Weight& gain, const Weight* bia
 
 void CpuDevice::apply(const View& x, Curve curve) { enqueue(CurveWork{floats_of(x), curve}, {writes(floats_of(x))}); }
 
+void CpuDevice::scale(const View& x, float factor) { enqueue(ScaleWork{floats_of(x), factor}, {writes(floats_of(x))}); }
+
 void CpuDevice::all_reduce(const View&) {}  // one device: the sum is already complete
 
 void CpuDevice::statistics(const View& logits, std::span<RowStatistics> statistics) {
@@ -407,6 +411,10 @@ struct Runner {
   void operator()(const AddWork& work) const { kernels.add(work, share(work)); }
   void operator()(const LayerNormWork& work) const { kernels.layer_norm(work, share(work)); }
   void operator()(const CurveWork& work) const { kernels.apply(work, share(work)); }
+  void operator()(const ScaleWork& work) const { kernels.scale(work, share(work)); }
+  void operator()(const ConvWork& work) const { kernels.causal_conv(work, share(work)); }
+  void operator()(const StateSpaceWork& work) const { kernels.state_space_scan(work, share(work)); }
+  void operator()(const DeltaRuleWork& work) const { kernels.delta_rule_scan(work, share(work)); }
   void operator()(const StatisticsWork& work) const { kernels.statistics(work, share(work)); }
   void operator()(const TopNWork& work) const { kernels.top_n(work, share(work)); }
   void operator()(const RouteWork& work) const { kernels.route(work, share(work)); }

@@ -46,6 +46,13 @@ class CpuDevice : public Device {
   void add(const View& x, const View& y) override;
   void layer_norm(const View& in, const Weight& gain, const Weight* bias, float epsilon, const View& out) override;
   void apply(const View& x, Curve curve) override;
+  void scale(const View& x, float factor) override;
+  void causal_conv(const View& in, const RowTable& table, const ConvPlace& place, const ConvWeights& weights,
+                   const View& out) override;
+  void state_space_scan(const StateSpaceInputs& in, const RowTable& table, const ScanPlace& place,
+                        const View& out) override;
+  void delta_rule_scan(const DeltaRuleInputs& in, const RowTable& table, const ScanPlace& place,
+                       const View& out) override;
   void all_reduce(const View& x) override;
 
   // cpu_experts.cpp
@@ -62,8 +69,8 @@ class CpuDevice : public Device {
  private:
   using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
                             StoreKvWork, AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, LayerNormWork,
-                            CurveWork, StatisticsWork, TopNWork, RouteWork, ExpertListWork, ExpertRowsWork,
-                            ExpertLinearWork, ExpertSumWork, AddGatedWork>;
+                            CurveWork, ScaleWork, ConvWork, StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork,
+                            RouteWork, ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it

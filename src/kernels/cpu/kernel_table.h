@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/curve_work.h"
 #include "kernels/cpu/expert_work.h"
+#include "kernels/cpu/recurrent_work.h"
 #include "kernels/cpu/work.h"
 #include "kernels/cpu_device.h"
 
@@ -29,6 +30,10 @@ struct KernelTable {
   void (*add)(const AddWork& work, Share rows);
   void (*layer_norm)(const LayerNormWork& work, Share rows);
   void (*apply)(const CurveWork& work, Share rows);
+  void (*scale)(const ScaleWork& work, Share rows);
+  void (*causal_conv)(const ConvWork& work, Share channels);
+  void (*state_space_scan)(const StateSpaceWork& work, Share lane_groups);
+  void (*delta_rule_scan)(const DeltaRuleWork& work, Share lane_groups);
   void (*statistics)(const StatisticsWork& work, Share rows);
   void (*top_n)(const TopNWork& work, Share rows);
 
@@ -48,6 +53,7 @@ void set_simd_layers(KernelTable& table);
 void set_simd_curves(KernelTable& table);
 void set_simd_attention(KernelTable& table);
 void set_simd_logits(KernelTable& table);
+void set_simd_recurrent(KernelTable& table);
 void set_simd_experts(KernelTable& table);
 
 // Products by the integer dot product of AVX-512 VNNI, which Highway does not have.
@@ -72,6 +78,10 @@ void soft_cap(const SoftCapWork& work, Share rows);
 void add(const AddWork& work, Share rows);
 void layer_norm(const LayerNormWork& work, Share rows);
 void apply(const CurveWork& work, Share rows);
+void scale(const ScaleWork& work, Share rows);
+void causal_conv(const ConvWork& work, Share channels);
+void state_space_scan(const StateSpaceWork& work, Share lane_groups);
+void delta_rule_scan(const DeltaRuleWork& work, Share lane_groups);
 void statistics(const StatisticsWork& work, Share rows);
 void top_n(const TopNWork& work, Share rows);
 

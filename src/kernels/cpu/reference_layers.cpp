@@ -55,6 +55,7 @@ namespace {
 float silu_times(float gate, float up) { return silu_f32(gate) * up; }
 float gelu_tanh_times(float gate, float up) { return gelu_tanh_f32(gate) * up; }
 float gelu_erf_times(float gate, float up) { return gelu_erf_f32(gate) * up; }
+float sigmoid_times(float gate, float up) { return sigmoid_f32(gate) * up; }
 
 template <float (*Unit)(float gate, float up)>
 void pass_gate(const GateWork& work, Share rows) {
@@ -74,6 +75,7 @@ void gate_multiply(const GateWork& work, Share rows) {
     case Activation::gelu_tanh: return pass_gate<gelu_tanh_times>(work, rows);
     case Activation::gelu_erf: return pass_gate<gelu_erf_times>(work, rows);
     case Activation::clamped_swiglu: return pass_gate<clamped_swiglu_f32>(work, rows);
+    case Activation::sigmoid: return pass_gate<sigmoid_times>(work, rows);
   }
 }
 
@@ -89,6 +91,13 @@ void add(const AddWork& work, Share rows) {
     float* x = work.x.row(r);
     const float* y = work.y.row(r);
     for (std::size_t i = 0; i < work.x.columns; ++i) x[i] += y[i];
+  }
+}
+
+void scale(const ScaleWork& work, Share rows) {
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    for (std::size_t i = 0; i < work.x.columns; ++i) x[i] *= work.factor;
   }
 }
 

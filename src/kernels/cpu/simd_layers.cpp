@@ -96,6 +96,10 @@ void gate_multiply(const GateWork& work, Share rows) {
       return pass_gate(
           work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return clamped_swiglu_vector(gate, up); },
           clamped_swiglu_f32);
+    case Activation::sigmoid:
+      return pass_gate(
+          work, rows, [](Floatv gate, Floatv up) HWY_ATTR { return hn::Mul(sigmoid_vector(gate), up); },
+          [](float gate, float up) { return sigmoid_f32(gate) * up; });
   }
 }
 
@@ -121,6 +125,17 @@ void add(const AddWork& work, Share rows) {
   }
 }
 
+void scale(const ScaleWork& work, Share rows) {
+  const FloatTag d;
+  const std::size_t n = work.x.columns;
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    float* x = work.x.row(r);
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(load(x + i), hn::Set(d, work.factor)), d, x + i);
+    for (; i < n; ++i) x[i] *= work.factor;
+  }
+}
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace plm
@@ -133,12 +148,14 @@ HWY_EXPORT(rope);
 HWY_EXPORT(gate_multiply);
 HWY_EXPORT(soft_cap);
 HWY_EXPORT(add);
+HWY_EXPORT(scale);
 void set_simd_layers(KernelTable& table) {
   table.rms_norm = &HWY_DYNAMIC_DISPATCH(rms_norm);
   table.rope = &HWY_DYNAMIC_DISPATCH(rope);
   table.gate_multiply = &HWY_DYNAMIC_DISPATCH(gate_multiply);
   table.soft_cap = &HWY_DYNAMIC_DISPATCH(soft_cap);
   table.add = &HWY_DYNAMIC_DISPATCH(add);
+  table.scale = &HWY_DYNAMIC_DISPATCH(scale);
 }
 }  // namespace plm
 #endif

@@ -81,6 +81,7 @@ KernelTable simd_kernels(SimdTarget target) {
   set_simd_curves(table);
   set_simd_attention(table);
   set_simd_logits(table);
+  set_simd_recurrent(table);
   set_simd_experts(table);
   if (target == SimdTarget::avx512_vnni) {
     table.round = vnni::round;

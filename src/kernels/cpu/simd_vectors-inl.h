@@ -152,6 +152,11 @@ HWY_INLINE Floatv erf_vector(Floatv x) {
   return hn::IfThenElse(hn::Lt(size, one), near, hn::CopySign(hn::Sub(one, rest), x));
 }
 
+HWY_INLINE Floatv sigmoid_vector(Floatv x) {
+  const Floatv one = hn::Set(FloatTag(), 1.0F);
+  return hn::Div(one, hn::Add(one, exp_vector(hn::Neg(x))));
+}
+
 HWY_INLINE Floatv silu_vector(Floatv x) {
   return hn::Div(x, hn::Add(hn::Set(FloatTag(), 1.0F), exp_vector(hn::Neg(x))));
 }

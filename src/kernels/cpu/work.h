@@ -175,6 +175,13 @@ struct AddWork {
   [[nodiscard]] std::size_t units() const { return x.rows; }
 };
 
+struct ScaleWork {
+  static constexpr std::size_t kGrain = 1;
+  Floats x;
+  float factor;
+  [[nodiscard]] std::size_t units() const { return x.rows; }
+};
+
 struct StatisticsWork {
   static constexpr std::size_t kGrain = 1;
   Floats logits;

@@ -71,6 +71,12 @@ struct DenseConfig {
 [[nodiscard]] Result<void> read_shape(const ModelFile& file, DenseConfig& config);
 [[nodiscard]] Result<void> read_attention(const ModelFile& file, DenseConfig& config);
 
+/// The same for latent attention (deepseek2): one rope over the rotated numbers, scores scaled as YaRN has it there.
+[[nodiscard]] Result<DenseConfig> read_latent_config(ModelFile& file);
+
+/// Gives all layers but the first leading_dense_block_count experts as read_experts reads them.
+[[nodiscard]] Result<void> add_experts(const ModelFile& file, const ExpertsConfig& standard, DenseConfig& config);
+
 /// attention.sliding_window, or `otherwise`. 0: none.
 [[nodiscard]] Result<std::uint32_t> read_window(const ModelFile& file, std::uint32_t otherwise = 0);
 

@@ -47,6 +47,7 @@ Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Wei
     const View logits = group_logits.row_range(0, size);
     device.gather_rows(hidden, std::span(indices_).subspan(begin, size), chosen);
     device.linear(head, chosen, logits);
+    if (scale != 1) device.scale(logits, scale);
     if (soft_cap > 0) device.soft_cap(logits, soft_cap);
     leave_out(device, std::span(asking_).subspan(begin, size), logits, rows);
     enqueue_readings(device, std::span(asking_).subspan(begin, size), logits, rows);

@@ -15,6 +15,7 @@ namespace plm {
 class OutputHead {
  public:
   float soft_cap = 0;  ///< of logits; 0: none
+  float scale = 1;     ///< of logits, before that
 
   /// Enqueues head and readings. `hidden`: [rows, hidden_size] after the last norm. `head`: [vocab_size, hidden_size].
   Result<void> enqueue(Device& device, Workspace& workspace, const Weight& head, const View& hidden,

@@ -89,11 +89,13 @@ Result<void> add_llama3_divisors(CheckpointDraft& draft, const RopeSections& rop
 
 }  // namespace
 
-Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim) {
+Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim, double share) {
   PLM_TRY_ASSIGN(const RopeSections rope, find_sections(draft.config));
   draft.keys.add_f32(draft.key("rope.freq_base"), static_cast<float>(rope.base));
-  PLM_TRY_ASSIGN(const double rotated, draft.config.positive_real_or("partial_rotary_factor", 1, 1));
-  if (rotated != 1) return draft.config.error("partial_rotary_factor", "1; this version rotates whole heads here");
+  PLM_TRY_ASSIGN(const double rotated, draft.config.positive_real_or("partial_rotary_factor", share, 1));
+  if (rotated != share) {
+    return draft.config.error("partial_rotary_factor", fmt::format("{}; other shares are not known here", share));
+  }
   if (!rope.scaling) return {};
   const std::string_view kind_key = rope.scaling->has("rope_type") ? "rope_type" : "type";
   PLM_TRY_ASSIGN(const std::string kind, rope.scaling->text_or(kind_key, "default"));

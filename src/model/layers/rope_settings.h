@@ -12,6 +12,7 @@ namespace plm {
 
 /// Adds rope.freq_base, rope.scaling.* and, for the scaling of Llama 3, the divisors rope_freqs.weight of the
 /// head_dim / 2 frequencies. Errors (bad_input) name the setting: a kind of scaling that Rope does not know.
-[[nodiscard]] Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim);
+/// `share`: of a head that is rotated, which partial_rotary_factor must agree with.
+[[nodiscard]] Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim, double share = 1);
 
 }  // namespace plm

@@ -82,6 +82,20 @@ TEST(Layers, RopeIsTheSameEverywhere) {
   }
 }
 
+TEST(Layers, SigmoidMultiplyAndScale) {
+  const std::size_t n = 37;
+  const std::vector<float> gate = random_floats(2 * n, 1), up = random_floats(2 * n, 2);
+  const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+    const Matrix g = make_matrix(device, 2, n, gate), u = make_matrix(device, 2, n, up);
+    device.gate_multiply(g.view, u.view, Activation::sigmoid, g.view);
+    device.scale(g.view, -3);
+    return read(device, g.view);
+  });
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    EXPECT_NEAR(out[i], -3 / (1 + std::exp(-double{gate[i]})) * up[i], 1e-6);
+  }
+}
+
 TEST(Layers, SiluMultiplyAndAdd) {
   const std::size_t n = 61;
   std::vector<float> gate = random_floats(2 * n, 1);
