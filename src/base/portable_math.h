@@ -78,8 +78,10 @@ template <std::size_t N>
   return y * scale1 * scale2;
 }
 
-/// x / (1 + e^-x) in float32.
+/// 1 / (1 + e^-x) in float32.
 [[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
+
+/// x / (1 + e^-x) in float32.
 [[nodiscard]] inline float silu_f32(float x) { return x / (1.0F + exp_f32(-x)); }
 /// The gated unit of gpt-oss: both inputs held back, the gate a steeper silu, 1 added to what it multiplies.
 [[nodiscard]] inline float clamped_swiglu_f32(float gate, float up) {
@@ -88,9 +90,6 @@ template <std::size_t N>
   const float linear = up > pm::kSwigluLimit ? pm::kSwigluLimit : up < -pm::kSwigluLimit ? -pm::kSwigluLimit : up;
   return held / (1.0F + exp_f32(-(pm::kSwigluSlope * held))) * (linear + 1.0F);
 }
-
-/// 1 / (1 + e^-x) in float32.
-[[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
 /// log(1 + e^x) in float32, within 4 ulp.
 [[nodiscard]] inline float softplus_f32(float x) {

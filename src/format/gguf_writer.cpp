@@ -76,11 +76,6 @@ void GgufWriter::add_booleans(std::string_view key, const std::vector<bool>& val
 void GgufWriter::add_f32s(std::string_view key, std::span<const float> values) {
   add(key, array_value(GgufType::f32, values));
 }
-void GgufWriter::add_booleans(std::string_view key, const std::vector<bool>& values) {
-  std::vector<std::byte> bytes;
-  for (const bool value : values) bytes.push_back(static_cast<std::byte>(value));
-  add(key, MetaValue(GgufType::boolean, values.size(), bytes));
-}
 void GgufWriter::add_strings(std::string_view key, std::span<const std::string_view> values) {
   ByteSink elements;
   for (const std::string_view value : values) elements.string(value);

@@ -33,7 +33,6 @@ class GgufWriter {
   void add_i32s(std::string_view key, std::span<const std::int32_t> values);
   void add_booleans(std::string_view key, const std::vector<bool>& values);
   void add_f32s(std::string_view key, std::span<const float> values);
-  void add_booleans(std::string_view key, const std::vector<bool>& values);
   void add_strings(std::string_view key, std::span<const std::string_view> values);
   void add(std::string_view key, const MetaValue& value);  ///< a copy of what a reader found
 
