@@ -58,6 +58,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
   PLM_TRY(find_architecture(model_file));
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
+  engine->texts_ = std::make_unique<VocabularyTexts>(*engine->tokenizer_);
   engine->device_ = std::move(device);
   model_file.set_progress(options.on_load);
   PLM_TRY_ASSIGN(const std::size_t trained, model_file.integer("context_length", {1, std::size_t{1} << 30}));
@@ -132,7 +133,7 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
   if (decoder == nullptr) return fail(ErrorKind::usage, "decoder: \"{}\" is not known", request.decoder);
   Settings greedy(sampling_parameters());
   PLM_TRY(greedy.set_text("temperature", "0"));
-  PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy));
+  PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy, *texts_));
   PLM_TRY_ASSIGN(StopMatcher stops, StopMatcher::create(std::move(request.stops)));
   DecodeJob job{.chain = std::move(chain),
                 .text = TextStream(vocabulary(), std::move(stops)),

@@ -13,6 +13,7 @@
 #include "decode/decoder.h"
 #include "engine/engine_session.h"
 #include "engine/prefix_cache.h"
+#include "engine/vocabulary_texts.h"
 #include "kernels/device.h"
 #include "model/architecture.h"
 #include "text/tokenizer.h"
@@ -54,6 +55,8 @@ class Generation {
   [[nodiscard]] std::size_t state_length() const { return session_->state_length(); }
   /// The result of a finished generation; to be taken once.
   Result<DecodeOutcome> take() { return task_.take(); }
+  /// Sampling controls that do not act as asked, one sentence each.
+  [[nodiscard]] std::span<const std::string> warnings() const { return job_.chain.warnings(); }
   /// Tokens of the prompt whose state was there before.
   [[nodiscard]] std::size_t reused_tokens() const { return reused_tokens_; }
 
@@ -110,6 +113,7 @@ class Engine {
   // In this order: what comes later refers to what comes before.
   std::shared_ptr<const GgufFile> file_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<VocabularyTexts> texts_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
   StateLayout layout_;

@@ -159,6 +159,7 @@ Result<int> Run::run() {
   stop_between_batches();
   start_ms_ = since_start_.elapsed_ms();
   PLM_TRY_ASSIGN(const auto generations, engine->start_many(request, writings_.size(), listeners, was_interrupted));
+  for (const std::string& sentence : generations.front()->warnings()) call_.terminal.warning(sentence);
   const auto is_over = [&] {
     show_progress(*generations.front());
     return was_interrupted() || call_.terminal.failure().has_value();

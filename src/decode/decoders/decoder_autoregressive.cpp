@@ -9,7 +9,9 @@ namespace plm {
 namespace {
 
 /// Chooses the token of the open cell at `position` from the answer of the last row.
-Result<Selection> choose(DecodeJob& job, const PassAnswer& answer, std::size_t position, Candidates& workspace) {
+Result<Selection> choose(DecodeJob& job, const PassAnswer& answer, std::size_t position) {
+  // As large as the vocabulary and of no use between two choices: one a thread serves all sequences.
+  static thread_local Candidates workspace;
   const RowStatistics& statistics = answer.statistics.front();
   if (statistics.bad != 0) {
     return fail(ErrorKind::failed, "position {}: the network gave NaN or infinite logits; check the model file",
@@ -34,8 +36,8 @@ void emit_text(Session& session, std::string text) {
 
 Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   DecodeOutcome outcome;
-  Candidates workspace;
   const std::vector<TokenId> prompt = job.canvas.tokens();
+  job.chain.begin(prompt);
   PLM_CHECK(session.state_length() < prompt.size());  // one row at least must be computed to draw from
   std::vector<TokenId> unseen(prompt.begin() + static_cast<std::ptrdiff_t>(session.state_length()), prompt.end());
   const YieldKind kind = job.chain.is_greedy() ? YieldKind::statistics : YieldKind::logits;
@@ -53,9 +55,10 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
     if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
     session.emit({.kind = EventKind::pass_ran, .rows = unseen.size()});
 
-    const Result<Selection> chosen = choose(job, *answer, position, workspace);
+    const Result<Selection> chosen = choose(job, *answer, position);
     if (!chosen.has_value()) co_return tl::unexpected<Error>(chosen.error());
     job.canvas.commit(cell, chosen->id);
+    job.chain.accept(chosen->id);
     session.emit({.kind = EventKind::committed,
                   .cell = cell,
                   .token = chosen->id,

@@ -14,7 +14,8 @@ class TopP : public Sampler {
   EffectOnBest effect_on_best() const override {
     return p_ == 0 && min_keep_ <= 1 ? EffectOnBest::alone : EffectOnBest::kept;
   }
-  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) override {
+  LlamaOrder llama_order() const override { return LlamaOrder::canonical; }
+  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) const override {
     if (p_ < 1) candidates.keep_mass(p_, min_keep_);
     return {};
   }
@@ -46,7 +47,7 @@ constinit const SamplerDefinition sampler_top_p = {
              .summary = "keeps the likeliest tokens up to a total probability",
              .source = "datasheet part V; Holtzman et al. 2020",
              .parameters = kParameters},
-    .create = [](const Settings& settings) -> Result<std::unique_ptr<Sampler>> {
+    .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopP>(settings.real("top_p"), settings.integer("min_keep"));
     },
 };

@@ -1,0 +1,82 @@
+// What choosing one token costs, by chain, on a vocabulary of 262,144 tokens and one core: the figures of
+// docs/explanation/performance.md. Run it with `nice -n -20` on an idle machine.
+//
+// The row is a normal distribution of logits with a standard deviation of 2.5 and a few hundred raised tokens, which is
+// about what a network gives: some ten tokens hold most of the probability, and a long tail the rest. A second row,
+// flat (standard deviation 1), is the worst case for whatever looks for a mass: thousands of tokens hold it.
+// What is timed here is checked in tests/sampling/.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/philox.h"
+#include "sampling/chain.h"
+
+namespace plm {
+namespace {
+
+constexpr std::size_t kVocabulary = 262'144;
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<float> make_row(double deviation, std::uint32_t raised) {
+  std::vector<float> row(kVocabulary);
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    double sum = -6;
+    for (std::uint32_t draw = 0; draw < 12; ++draw) sum += uniform({.seed = 1, .cell = i, .draw = draw});
+    row[i] = static_cast<float>(deviation * sum);
+  }
+  for (std::uint32_t i = 0; i < raised; ++i) {
+    row[(i * 7919U + 13U) % kVocabulary] = static_cast<float>(18 - 3 * std::log(1.0 + i));
+  }
+  return row;
+}
+
+void bench_chain(benchmark::State& state, const Values& values, const std::vector<float>& row) {
+  Settings settings(sampling_parameters());
+  for (const auto& [name, value] : values) {
+    if (!settings.set_text(name, value)) return state.SkipWithError(name.c_str());
+  }
+  auto chain = Chain::create(settings);
+  if (!chain) return state.SkipWithError(chain.error().message.c_str());
+  Candidates workspace;
+  std::uint32_t cell = 0;
+  for (auto _ : state) {
+    const auto selection = chain->select(row, {.seed = 1, .cell = cell++}, workspace);
+    if (!selection) return state.SkipWithError(selection.error().message.c_str());
+    benchmark::DoNotOptimize(selection->id);
+  }
+}
+
+void register_all() {
+  const std::pair<const char*, Values> chains[] = {
+      {"default", {}},
+      {"top_p_alone", {{"samplers", "top_p"}}},
+      {"min_p_alone", {{"samplers", "min_p"}}},
+      {"temperature_alone", {{"samplers", "temperature"}}},
+      {"draw_alone", {{"samplers", ""}}},
+  };
+  static const std::pair<const char*, std::vector<float>> rows[] = {{"model_like", make_row(2.5, 400)},
+                                                                    {"flat", make_row(1, 0)}};
+  for (const auto& [row_name, row] : rows) {
+    for (const auto& [name, values] : chains) {
+      benchmark::RegisterBenchmark(fmt::format("{}/{}", name, row_name).c_str(), [&row,
+                                                                                  values](benchmark::State& state) {
+        bench_chain(state, values, row);
+      })->Unit(benchmark::kMicrosecond);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plm
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  plm::register_all();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
