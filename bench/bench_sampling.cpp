@@ -42,6 +42,10 @@ void bench_chain(benchmark::State& state, const Values& values, const std::vecto
   }
   auto chain = Chain::create(settings);
   if (!chain) return state.SkipWithError(chain.error().message.c_str());
+  // Words that come back, for dry and the penalties: the windows are as long as their defaults.
+  std::vector<std::int32_t> prompt;
+  for (std::int32_t i = 0; i < 512; ++i) prompt.push_back(i % 37 * 1000 + 13);
+  chain->begin(prompt);
   Candidates workspace;
   std::uint32_t cell = 0;
   for (auto _ : state) {
@@ -54,10 +58,15 @@ void bench_chain(benchmark::State& state, const Values& values, const std::vecto
 void register_all() {
   const std::pair<const char*, Values> chains[] = {
       {"default", {}},
-      {"top_p_alone", {{"samplers", "top_p"}}},
-      {"min_p_alone", {{"samplers", "min_p"}}},
-      {"temperature_alone", {{"samplers", "temperature"}}},
-      {"draw_alone", {{"samplers", ""}}},
+      {"default_dry_penalties", {{"repeat_penalty", "1.1"}, {"frequency_penalty", "0.1"}, {"dry_multiplier", "0.8"}}},
+      {"top_p", {{"samplers", "top_p"}}},
+      {"typical_p", {{"samplers", "typical_p"}, {"typical_p", "0.9"}}},
+      {"min_p", {{"samplers", "min_p"}}},
+      {"temperature", {{"samplers", "temperature"}}},
+      {"draw", {{"samplers", ""}}},
+      {"mirostat_v2", {{"mirostat", "2"}}},
+      {"top_p_xtc_adaptive_p",
+       {{"samplers", "top_p;xtc;adaptive_p"}, {"xtc_probability", "1"}, {"adaptive_target", "0.3"}}},
   };
   static const std::pair<const char*, std::vector<float>> rows[] = {{"model_like", make_row(2.5, 400)},
                                                                     {"flat", make_row(1, 0)}};

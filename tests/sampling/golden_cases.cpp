@@ -233,7 +233,8 @@ Chain golden_chain(const Json& test_case) {
   std::string order;
   for (const Json& golden : test_case["samplers"]) {
     const Settings own = golden_settings(golden);
-    for (const auto& [name, value] : own.as_json().items()) {
+    const Json values = own.as_json();
+    for (const auto& [name, value] : values.items()) {
       if (!own.was_given(name)) continue;
       EXPECT_TRUE(settings.set_json(name, value)) << name;
     }
