@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "sampling/chain.h"
+#include "sampling/token_trace.h"
 
 namespace plm {
 namespace {
@@ -35,7 +35,7 @@ std::vector<float> make_row(double deviation, std::uint32_t raised) {
   return row;
 }
 
-void bench_chain(benchmark::State& state, const Values& values, const std::vector<float>& row) {
+void bench_chain(benchmark::State& state, const Values& values, const std::vector<float>& row, bool is_traced) {
   Settings settings(sampling_parameters());
   for (const auto& [name, value] : values) {
     if (!settings.set_text(name, value)) return state.SkipWithError(name.c_str());
@@ -47,11 +47,14 @@ void bench_chain(benchmark::State& state, const Values& values, const std::vecto
   for (std::int32_t i = 0; i < 512; ++i) prompt.push_back(i % 37 * 1000 + 13);
   chain->begin(prompt);
   Candidates workspace;
+  Tracer tracer;
+  tracer.note_top(20);
   std::uint32_t cell = 0;
   for (auto _ : state) {
-    const auto selection = chain->select(row, {.seed = 1, .cell = cell++}, workspace);
+    const auto selection = chain->select(row, {.seed = 1, .cell = cell++}, workspace, is_traced ? &tracer : nullptr);
     if (!selection) return state.SkipWithError(selection.error().message.c_str());
     benchmark::DoNotOptimize(selection->id);
+    if (is_traced) benchmark::DoNotOptimize(tracer.finish(*selection).raw.rank);
   }
 }
 
@@ -70,12 +73,15 @@ void register_all() {
   };
   static const std::pair<const char*, std::vector<float>> rows[] = {{"model_like", make_row(2.5, 400)},
                                                                     {"flat", make_row(1, 0)}};
+  const auto add = [](const std::string& name, const Values& values, const std::vector<float>& row, bool is_traced) {
+    benchmark::RegisterBenchmark(name.c_str(), [&row, values, is_traced](benchmark::State& state) {
+      bench_chain(state, values, row, is_traced);
+    })->Unit(benchmark::kMicrosecond);
+  };
   for (const auto& [row_name, row] : rows) {
-    for (const auto& [name, values] : chains) {
-      benchmark::RegisterBenchmark(fmt::format("{}/{}", name, row_name).c_str(), [&row,
-                                                                                  values](benchmark::State& state) {
-        bench_chain(state, values, row);
-      })->Unit(benchmark::kMicrosecond);
+    for (const auto& [name, values] : chains) add(fmt::format("{}/{}", name, row_name), values, row, false);
+    for (const auto& [name, values] : {chains[0], chains[1]}) {
+      add(fmt::format("{}_traced/{}", name, row_name), values, row, true);
     }
   }
 }

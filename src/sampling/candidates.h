@@ -50,6 +50,8 @@ class Candidates {
   Result<void> reset(std::span<const float> logits);
 
   [[nodiscard]] std::size_t size() const { return logits_.size(); }
+  /// Whether candidate i still is token i, for the whole vocabulary.
+  [[nodiscard]] bool is_whole() const { return is_whole_; }
   [[nodiscard]] std::int32_t id(std::size_t i) const { return is_whole_ ? static_cast<std::int32_t>(i) : ids_[i]; }
   [[nodiscard]] std::span<const float> logits() const { return logits_; }
   /// The greatest logit, finite.

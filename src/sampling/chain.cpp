@@ -215,12 +215,14 @@ SampleContext Chain::context(std::size_t step, const DrawPlace& place) {
   return context;
 }
 
-Result<Selection> Chain::select(std::span<const float> logits, const DrawPlace& place, Candidates& workspace) {
+Result<Selection> Chain::select(std::span<const float> logits, const DrawPlace& place, Candidates& workspace,
+                                ChainObserver* observer) {
   const auto at_position = [&](const Error& error) { return error.within(fmt::format("position {}", place.cell)); };
   proposed_ = kNone;
   PLM_TRY(workspace.reset(logits).map_error(at_position));
   proposed_state_.assign(state().begin(), state().end());
-  PLM_TRY(apply(workspace, place).map_error(at_position));
+  if (observer != nullptr) observer->begins(workspace);
+  PLM_TRY(apply(workspace, place, observer).map_error(at_position));
   double random = 0;
   const Candidates::Pick pick = draw(workspace, place, random);
   for (std::size_t i = 0; i < policy_->steps.size(); ++i) {
@@ -234,15 +236,18 @@ Result<Selection> Chain::select(std::span<const float> logits, const DrawPlace& 
                    .random = random};
 }
 
-Result<void> Chain::apply(Candidates& candidates, const DrawPlace& place) {
+Result<void> Chain::apply(Candidates& candidates, const DrawPlace& place, ChainObserver* observer) {
   for (std::size_t i = 0; i < policy_->steps.size(); ++i) {
     const Step& step = policy_->steps[i];
     PLM_TRY(step.sampler->apply(candidates, context(i, place)).map_error([&](const Error& error) {
       return error.within(fmt::format("sampler {}", step.name));
     }));
-    if (!policy_->uses_mersenne) continue;
-    if (step.sampler->llama_order() == LlamaOrder::canonical) candidates.sort();
-    if (step.sampler->llama_order() == LlamaOrder::by_typicality) candidates.sort_by_typicality();
+    if (policy_->uses_mersenne) {
+      if (step.sampler->llama_order() == LlamaOrder::canonical) candidates.sort();
+      if (step.sampler->llama_order() == LlamaOrder::by_typicality) candidates.sort_by_typicality();
+    }
+    if (observer != nullptr)
+      observer->applied(step.name, state().subspan(step.state_begin, step.state_size), candidates);
   }
   return {};
 }

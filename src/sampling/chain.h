@@ -37,6 +37,16 @@ struct Selection {
 /// a request.
 [[nodiscard]] std::span<const Parameter> sampling_parameters();
 
+/// Listens while a chain works on one token.
+class ChainObserver {
+ public:
+  virtual ~ChainObserver() = default;
+  /// Before the first sampler.
+  virtual void begins(Candidates& candidates) = 0;
+  /// After each sampler that acts; `state` are the numbers that it remembered before.
+  virtual void applied(std::string_view sampler, std::span<const double> state, Candidates& candidates) = 0;
+};
+
 class Chain {
  public:
   /// Reads the order and every value from settings that hold `sampling_parameters()`. `texts` must outlive the chain.
@@ -48,8 +58,9 @@ class Chain {
 
   /// Chooses the token at `place` from one row of logits [vocabulary]. `workspace` is scratch that calls may share.
   /// Errors, naming the position: NaN or +inf logits, no logits (failed); every token masked (unsatisfiable), by the
-  /// network or by a sampler that is named.
-  Result<Selection> select(std::span<const float> logits, const DrawPlace& place, Candidates& workspace);
+  /// network or by a sampler that is named. `observer`, if any, is told what happens.
+  Result<Selection> select(std::span<const float> logits, const DrawPlace& place, Candidates& workspace,
+                           ChainObserver* observer = nullptr);
   /// Appends a token to the history. Controllers learn from it if it is the one that the last `select` chose; a token
   /// that came from elsewhere leaves them as they were.
   void accept(std::int32_t id);
@@ -79,7 +90,7 @@ class Chain {
   struct Policy;  // what never changes, shared by all forks
   static constexpr std::int32_t kNone = -1;
 
-  Result<void> apply(Candidates& candidates, const DrawPlace& place);
+  Result<void> apply(Candidates& candidates, const DrawPlace& place, ChainObserver* observer);
   [[nodiscard]] std::size_t state_size() const;
   [[nodiscard]] MersenneNumbers numbers(std::size_t stream, const DrawPlace& place);
   [[nodiscard]] SampleContext context(std::size_t step, const DrawPlace& place);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "sampling/chain.h"
 
 namespace plm {
 namespace {
@@ -215,6 +216,11 @@ bool is_of_chain(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+bool is_of_sampling(std::string_view name) {
+  const auto known = sampling_parameters();
+  return std::any_of(known.begin(), known.end(), [&](const Parameter& parameter) { return parameter.name == name; });
+}
+
 bool is_number(const Parameter& parameter) {
   return parameter.type == ParameterType::integer || parameter.type == ParameterType::real;
 }
@@ -278,6 +284,7 @@ Result<Settings> effective_settings(const Profile& profile, const Settings& give
   Settings effective(given.parameters());
   const Json values = given.as_json();
   for (const Parameter& parameter : given.parameters()) {
+    if (!is_of_sampling(parameter.name)) continue;
     const std::string name(parameter.name);
     const ProfileValue* rule = profile.find(parameter.name);
     const bool is_known = profile.knows_all || rule != nullptr || is_of_chain(parameter.name);

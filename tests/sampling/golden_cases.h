@@ -17,7 +17,7 @@ namespace plm {
 std::vector<Json> golden_cases(const std::string& file);
 
 /// A logit vector of inputs.json, generated where the file gives only a recipe, and then checked by its hash.
-std::vector<float> golden_input(const std::string& name);
+const std::vector<float>& golden_input(const std::string& name);
 
 /// One sampler of a case and the tokens it looks back on.
 struct GoldenSampler {
@@ -27,9 +27,12 @@ struct GoldenSampler {
 /// The samplers of a case, ready to apply.
 std::vector<GoldenSampler> golden_samplers(const Json& test_case);
 void apply_golden(const std::vector<GoldenSampler>& samplers, Candidates& candidates);
-/// A chain of the samplers of a case, with llama.cpp's random numbers; its next token, selected and accepted.
+/// A chain of the samplers of a case, with llama.cpp's random numbers.
 Chain golden_chain(const Json& test_case);
-Selection select_golden(Chain& chain, const Json& test_case);
+/// Its next token, selected and accepted; a step may name an input of its own.
+Selection select_golden(Chain& chain, const Json& test_case, const Json& step = {});
+/// Expects that token, or one of equal logit: llama.cpp leaves the order of those open.
+void expect_choice(const Selection& selection, int id, const Json& test_case, const Json& step = {});
 /// The settings of one sampler of a case, brought into our ranges.
 Settings golden_settings(const Json& golden);
 /// A file as it is.

@@ -69,6 +69,20 @@ TEST(Profile, WhatHasNoEffectIsSaid) {
             "logit_bias;top_k");
 }
 
+// A command's settings hold its own flags beside the controls; those are no business of a profile.
+TEST(Profile, OtherSettingsAreLeftAlone) {
+  static const std::vector<Parameter> more = [] {
+    const auto sampling = sampling_parameters();
+    std::vector<Parameter> all(sampling.begin(), sampling.end());
+    all.push_back({.name = "max_tokens", .type = ParameterType::integer});
+    return all;
+  }();
+  Settings settings(more);
+  ASSERT_TRUE(settings.set_text("max_tokens", "5"));
+  ASSERT_TRUE(settings.set_text("profile", "openai"));
+  EXPECT_TRUE(Chain::create(settings)->warnings().empty());
+}
+
 TEST(Profile, RulesBeyondTables) {
   const Chain cold = chain_of({{"profile", "vllm"}, {"temperature", "1e-6"}, {"top_p", "0.5"}});
   EXPECT_TRUE(cold.is_greedy());

@@ -64,6 +64,12 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"adaptive_target", "average probability of chosen tokens: up; entropy and diversity: down",
+     "llama.cpp, koboldcpp: adaptive_target"},
+    {"adaptive_decay", "the average reaches farther back, so corrections are slower and smaller", ""},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_adaptive_p;
@@ -72,6 +78,10 @@ constinit const SamplerDefinition sampler_adaptive_p = {
              .summary = "prefers tokens near a target probability, and keeps their average there",
              .source = "datasheet part V; MrJackSpade 2025",
              .parameters = kParameters},
+    .rule =
+        "a = clamp(2 target - W / N, 0, 1); x = |p - a| / 0.3; z' = 5 - 10 x^2 / (1 + x); then W = p + decay W, N = 1 "
+        "+ decay N",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<AdaptiveP>(settings.real("adaptive_target"), settings.real("adaptive_decay"));
     },

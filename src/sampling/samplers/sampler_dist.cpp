@@ -17,6 +17,7 @@ class Dist : public Sampler {
 extern const SamplerDefinition sampler_dist;
 constinit const SamplerDefinition sampler_dist = {
     .head = {.name = "dist", .summary = "the draw, which ends every chain", .source = "datasheet part V"},
+    .rule = "the first token in canonical order with p_1 + ... + p_i >= u",
     .create = [](const Settings&, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Dist>();
     },

@@ -251,6 +251,16 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"dry_multiplier", "verbatim repetition of sequences: down; copying of the prompt (quotes, code, names): harmed",
+     "koboldcpp, llama.cpp, textgen: dry_multiplier"},
+    {"dry_base", "long repetitions are punished more steeply", "koboldcpp, llama.cpp, textgen: dry_base"},
+    {"dry_allowed_length", "longer repetitions pass unpunished", "koboldcpp, llama.cpp, textgen: dry_allowed_length"},
+    {"dry_penalty_last_n", "repetitions farther back are found; time: linear in the window",
+     "textgen: dry_range; koboldcpp: dry_penalty_last_n, 0 is the whole context"},
+    {"dry_sequence_breakers", "more breakers: fewer and shorter sequences count as repeated", ""},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_dry;
@@ -259,6 +269,10 @@ constinit const SamplerDefinition sampler_dry = {
              .summary = "penalises tokens that would continue a repeated sequence",
              .source = "datasheet part V; p-e-w 2024",
              .parameters = kParameters},
+    .rule =
+        "z' = z - multiplier base^(M - allowed_length), M: tokens before that stood there before, at least "
+        "allowed_length",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts& texts) -> Result<std::unique_ptr<Sampler>> {
       const DryValues values{.multiplier = settings.real("dry_multiplier"),
                              .base = settings.real("dry_base"),

@@ -19,6 +19,7 @@ class Greedy : public Sampler {
 extern const SamplerDefinition sampler_greedy;
 constinit const SamplerDefinition sampler_greedy = {
     .head = {.name = "greedy", .summary = "always the likeliest token", .source = "datasheet part V"},
+    .rule = "z' = z of the greatest logit; every other token goes",
     .create = [](const Settings&, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Greedy>();
     },

@@ -126,6 +126,9 @@ constinit const SamplerDefinition sampler_infill = {
     .head = {.name = "infill",
              .summary = "goes on with a clearly likely token or ends the text, for filling gaps",
              .source = "datasheet part V; llama.cpp"},
+    .rule =
+        "with E the mass of the end tokens and T the rest's: only end tokens if 3 n E > T; else tokens with p >= 0.2, "
+        "then with p >= 1 / (m + 1)",
     .create = [](const Settings&, const TokenTexts& texts) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Infill>(texts);
     },

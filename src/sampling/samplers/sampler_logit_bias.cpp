@@ -106,6 +106,12 @@ constexpr Parameter kParameters[] = {{
     .unit = "ID=NUMBER",
 }};
 
+constexpr ControlNote kNotes[] = {
+    {"logit_bias", "the named tokens are likelier, all others less likely; -inf: support down by them",
+     "openai: logit_bias from -100 to 100; koboldcpp: logit_bias, custom_token_bans; llama.cpp: false forbids; vllm: "
+     "logit_bias"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_logit_bias;
@@ -115,6 +121,8 @@ constinit const SamplerDefinition sampler_logit_bias = {
              .summary = "adds to the logits of chosen tokens, or forbids them",
              .source = "datasheet part V; OpenAI API",
              .parameters = kParameters},
+    .rule = "z' = z + bias of the token; -inf forbids it",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       PLM_TRY_ASSIGN(const Biases biases, parse(settings.text("logit_bias")));
       return std::make_unique<LogitBias>(biases);

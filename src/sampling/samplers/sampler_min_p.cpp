@@ -40,6 +40,12 @@ constexpr Parameter kParameters[] = {
     kMinKeep,
 };
 
+constexpr ControlNote kNotes[] = {
+    {"min_p", "support, entropy and diversity: down, least where the model is unsure; accuracy at high temperature: up",
+     ""},
+    kMinKeepNote,
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_min_p;
@@ -49,6 +55,8 @@ constinit const SamplerDefinition sampler_min_p = {
              .summary = "keeps tokens by their probability relative to the likeliest",
              .source = "datasheet part V; Nguyen et al. 2025",
              .parameters = kParameters},
+    .rule = "tokens with p >= min_p p_max stay: z >= z_max + ln min_p",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<MinP>(settings.real("min_p"), settings.integer("min_keep"));
     },

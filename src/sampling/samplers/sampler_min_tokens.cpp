@@ -47,6 +47,11 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"min_tokens", "length: at least this; forced text may ramble or repeat", "vllm: min_tokens; llama.cpp: none"},
+    {"ban_eos", "length: to the limit; loops become likelier", "koboldcpp: ban_eos_token; llama.cpp, vllm: ignore_eos"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_min_tokens;
@@ -55,6 +60,8 @@ constinit const SamplerDefinition sampler_min_tokens = {
              .summary = "forbids the end of the text for some tokens, or always",
              .source = "datasheet part V; vLLM",
              .parameters = kParameters},
+    .rule = "z' = -inf for end tokens while fewer than min_tokens are written, or always with ban_eos",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts& texts) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<MinTokens>(settings.integer("min_tokens"), settings.boolean("ban_eos"),
                                          texts.end_tokens());

@@ -103,6 +103,13 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"mirostat", "replaces the other cuts: the surprise of the text follows mirostat_tau whatever the model's entropy",
+     "textgen: mirostat_mode"},
+    {"mirostat_tau", "surprise, perplexity and diversity: up; coherence: down", "llama.cpp's flag: --mirostat-ent"},
+    {"mirostat_eta", "corrections are faster and overshoot more", "llama.cpp's flag: --mirostat-lr"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_mirostat;
@@ -112,6 +119,10 @@ constinit const SamplerDefinition sampler_mirostat = {
              .summary = "keeps the surprise of the chosen tokens near a target",
              .source = "datasheet part V; Basu et al. 2021",
              .parameters = kParameters},
+    .rule =
+        "v2: tokens with -log2 p <= mu stay; v1: k = ((s - 1) 2^mu / (1 - V^(1 - s)))^(1/s); then mu -= eta (-log2 p - "
+        "tau)",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Mirostat>(settings.integer("mirostat"), settings.real("mirostat_tau"),
                                         settings.real("mirostat_eta"));

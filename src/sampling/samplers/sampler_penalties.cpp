@@ -139,6 +139,20 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"repeat_penalty",
+     "repetition: down; from about 1.15 on function words, digits and brackets are displaced and synonyms turn strange",
+     "koboldcpp: rep_pen; vllm, hugging face: repetition_penalty; llama.cpp, ollama: repeat_penalty"},
+    {"repeat_last_n", "more of the past counts: repetition down, displaced words up",
+     "koboldcpp: rep_pen_range; llama.cpp, ollama: repeat_last_n; vllm: none, everything counts"},
+    {"repeat_slope", "the older half of the window counts as much as the newer", "koboldcpp: rep_pen_slope"},
+    {"presence_penalty", "new words and topics: up; repetition: down, once for each word", ""},
+    {"frequency_penalty", "repetition: down, more with every occurrence; long texts lose their function words",
+     "koboldcpp: none, taken as presence_penalty"},
+    {"penalty_prompt", "what the prompt holds is penalised too: copying from it is harmed",
+     "llama.cpp, koboldcpp: all; vllm: repeat; openai: none"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_penalties;
@@ -148,6 +162,8 @@ constinit const SamplerDefinition sampler_penalties = {
              .summary = "makes tokens of the recent past less likely",
              .source = "datasheet part V; Keskar et al. 2019",
              .parameters = kParameters},
+    .rule = "z' = z / r if z > 0 else z r, for tokens of the window; then z' -= count frequency + presence",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       const std::string counted = settings.text("penalty_prompt");
       return std::make_unique<PenaltiesSampler>(Penalties{

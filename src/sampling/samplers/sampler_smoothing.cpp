@@ -47,6 +47,13 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"smoothing_factor", "near the top the distribution flattens, the tail falls away: entropy down at high values",
+     "koboldcpp, textgen: smoothing_factor"},
+    {"smoothing_curve", "top tokens come nearer to each other, the tail falls faster",
+     "koboldcpp, textgen: smoothing_curve"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_smoothing;
@@ -56,6 +63,8 @@ constinit const SamplerDefinition sampler_smoothing = {
              .summary = "bends the logits by a quadratic curve around the greatest",
              .source = "datasheet part V; kalomaze 2024",
              .parameters = kParameters},
+    .rule = "x = z - z_max; z' = z_max - f x^2 (3 - c) / 2 + f x^3 (c - 1) / 2",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Smoothing>(settings.real("smoothing_factor"), settings.real("smoothing_curve"));
     },

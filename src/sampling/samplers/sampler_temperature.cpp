@@ -79,6 +79,17 @@ constexpr Parameter kParameters[] = {
     },
 };
 
+constexpr ControlNote kNotes[] = {
+    {"temperature",
+     "entropy and diversity: up; repetition: down; accuracy: down; support: the same where the cuts come before it, up "
+     "where they follow",
+     ""},
+    {"dynatemp_range", "the temperature follows the entropy: sure places sharpen, unsure ones flatten",
+     "textgen: dynatemp_low, dynatemp_high"},
+    {"dynatemp_exponent", "the high temperatures are kept for the most unsure places",
+     "koboldcpp, textgen: dynatemp_exponent"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_temperature;
@@ -88,6 +99,8 @@ constinit const SamplerDefinition sampler_temperature = {
              .summary = "sharpens or flattens the distribution, by a fixed amount or following the entropy",
              .source = "datasheet part V; kalomaze 2023 for dynamic temperature",
              .parameters = kParameters},
+    .rule = "z' = z / T; with a range d: T = low + (high - low) (H / ln n)^exponent, from max(0, T - d) to T + d",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Temperature>(settings.real("temperature"), settings.real("dynatemp_range"),
                                            settings.real("dynatemp_exponent"));

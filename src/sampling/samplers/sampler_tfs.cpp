@@ -78,6 +78,10 @@ constexpr Parameter kParameters[] = {{
     .max = 1,
 }};
 
+constexpr ControlNote kNotes[] = {
+    {"tfs", "support, entropy and diversity: up (1: no cut)", "koboldcpp, textgen: tfs; llama.cpp: removed"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_tfs;
@@ -87,6 +91,10 @@ constinit const SamplerDefinition sampler_tfs = {
              .summary = "cuts the tail where the curve of probabilities becomes flat",
              .source = "datasheet part V; Phenix and Egan 2019",
              .parameters = kParameters},
+    .rule =
+        "d_i = |(p_i - p_{i+1}) - (p_{i+1} - p_{i+2})| / sum; the tokens before the first i with d_0 + ... + d_i > z "
+        "stay",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Tfs>(settings.real("tfs"));
     },

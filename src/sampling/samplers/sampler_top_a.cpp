@@ -35,6 +35,10 @@ constexpr Parameter kParameters[] = {{
     .max = 1e6,
 }};
 
+constexpr ControlNote kNotes[] = {
+    {"top_a", "support, entropy and diversity: down, most where the model is sure", "koboldcpp, textgen: top_a"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_top_a;
@@ -44,6 +48,8 @@ constinit const SamplerDefinition sampler_top_a = {
              .summary = "keeps tokens by the square of the likeliest one's probability",
              .source = "datasheet part V; KoboldAI",
              .parameters = kParameters},
+    .rule = "tokens with p >= a p_max^2 stay",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopA>(settings.real("top_a"));
     },

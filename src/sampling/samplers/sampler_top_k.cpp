@@ -32,6 +32,10 @@ constexpr Parameter kParameters[] = {{
     .unit = "tokens",
 }};
 
+constexpr ControlNote kNotes[] = {
+    {"top_k", "support: up to k; entropy and diversity: up (0: no cut)", "vllm: -1 or 0 for all; openai: none"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_top_k;
@@ -41,6 +45,8 @@ constinit const SamplerDefinition sampler_top_k = {
              .summary = "keeps a fixed number of the likeliest tokens",
              .source = "datasheet part V; Fan et al. 2018",
              .parameters = kParameters},
+    .rule = "the k greatest logits stay",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopK>(settings.integer("top_k"));
     },

@@ -38,6 +38,11 @@ constexpr Parameter kParameters[] = {{
     .max = 1e6,
 }};
 
+constexpr ControlNote kNotes[] = {
+    {"top_n_sigma", "support, entropy and diversity: up; the cut is the same at any temperature",
+     "koboldcpp: nsigma; llama.cpp, textgen: top_n_sigma"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_top_n_sigma;
@@ -47,6 +52,8 @@ constinit const SamplerDefinition sampler_top_n_sigma = {
              .summary = "keeps tokens by their distance from the likeliest in standard deviations of all logits",
              .source = "datasheet part V; Tang et al. 2024",
              .parameters = kParameters},
+    .rule = "tokens with z >= z_max - n sigma stay, sigma the deviation of the logits",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopNSigma>(settings.real("top_n_sigma"));
     },

@@ -38,6 +38,11 @@ constexpr Parameter kParameters[] = {
     kMinKeep,
 };
 
+constexpr ControlNote kNotes[] = {
+    {"top_p", "support, entropy and diversity: up, most where the model is unsure (1: no cut)", ""},
+    kMinKeepNote,
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_top_p;
@@ -47,6 +52,8 @@ constinit const SamplerDefinition sampler_top_p = {
              .summary = "keeps the likeliest tokens up to a total probability",
              .source = "datasheet part V; Holtzman et al. 2020",
              .parameters = kParameters},
+    .rule = "the fewest tokens with p_1 + ... + p_k >= top_p stay",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopP>(settings.real("top_p"), settings.integer("min_keep"));
     },

@@ -37,6 +37,13 @@ constexpr Parameter kParameters[] = {
     kMinKeep,
 };
 
+constexpr ControlNote kNotes[] = {
+    {"typical_p",
+     "support, entropy and diversity: up (1: no cut); low values also remove the likeliest token where it is too sure",
+     "koboldcpp: typical; textgen: typical_p; llama.cpp's flag: --typical"},
+    kMinKeepNote,
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_typical_p;
@@ -46,6 +53,8 @@ constinit const SamplerDefinition sampler_typical_p = {
              .summary = "keeps tokens whose information is near the expected",
              .source = "datasheet part V; Meister et al. 2023",
              .parameters = kParameters},
+    .rule = "tokens by |-ln p - H| ascending until their mass exceeds typical_p stay",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TypicalP>(settings.real("typical_p"), settings.integer("min_keep"));
     },

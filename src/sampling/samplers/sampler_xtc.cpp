@@ -72,6 +72,12 @@ constexpr Parameter kParameters[] = {
     kMinKeep,
 };
 
+constexpr ControlNote kNotes[] = {
+    {"xtc_probability", "well-worn phrases: down; diversity: up; accuracy: down, as top choices go", ""},
+    {"xtc_threshold", "fewer tokens count as top choices, so it acts less often (above 0.5: never)", ""},
+    kMinKeepNote,
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_xtc;
@@ -80,6 +86,8 @@ constinit const SamplerDefinition sampler_xtc = {
              .summary = "now and then removes all top choices but the least likely of them",
              .source = "datasheet part V; p-e-w 2024",
              .parameters = kParameters},
+    .rule = "with probability xtc_probability, of the tokens with p >= xtc_threshold all but the least likely go",
+    .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Xtc>(settings.real("xtc_probability"), settings.real("xtc_threshold"),
                                    settings.integer("min_keep"));

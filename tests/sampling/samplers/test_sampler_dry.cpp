@@ -23,8 +23,9 @@ std::vector<std::int32_t> penalised(const std::string& breakers, const std::vect
   EXPECT_TRUE(settings.set_text("dry_sequence_breakers", breakers));
   Chain chain = Chain::create(settings, texts).value();
   chain.begin(history);
+  const std::vector<float> logits(7, 0.0F);
   Candidates workspace;
-  EXPECT_TRUE(chain.select(std::vector<float>(7, 0.0F), {}, workspace));
+  EXPECT_TRUE(chain.select(logits, {}, workspace));
   std::vector<std::int32_t> lowered;
   for (std::size_t i = 0; i < workspace.size(); ++i) {
     if (workspace.logits()[i] < 0) lowered.push_back(workspace.id(i));
