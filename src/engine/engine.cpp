@@ -7,11 +7,19 @@
 
 namespace plm {
 
-Generation::Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder)
+Generation::Generation(DecodeJob job, std::unique_ptr<EngineSession> session, Guide guide,
+                       const DecoderDefinition& decoder)
     : job_(std::move(job)),
       session_(std::move(session)),
-      reused_tokens_(session_->state_length()),
-      task_(decoder.run(*session_, job_)) {
+      guide_(std::move(guide)),
+      reused_tokens_(session_->state_length()) {
+  if (guide_.session != nullptr) {
+    const GuidedSession::Guidance guidance{.prompt_length = job_.canvas.size(),
+                                           .negative_prompt = guide_.negative_prompt,
+                                           .scale = static_cast<float>(guide_.scale)};
+    guided_.emplace(*session_, *guide_.session, guidance);
+  }
+  task_ = decoder.run(guided_.has_value() ? static_cast<Session&>(*guided_) : *session_, job_);
   task_.start();
 }
 
@@ -118,9 +126,18 @@ std::unique_ptr<EngineSession> Engine::open_session(Listener listener) {
   return std::make_unique<EngineSession>(*scheduler_, SequenceState(*pool_), context_length_, std::move(listener));
 }
 
+namespace {
+
+// Whether every row of the prompt is asked for, so that none may be there before.
+bool scores_prompt(const GenerationRequest& request) {
+  return request.log_probabilities.has_value() && request.log_probabilities->prompt;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
   PLM_TRY(check_prompt(request.prompt));
-  if (!request.reuse_prefix) return start_from(SequenceState(*pool_), std::move(request));
+  if (!request.reuse_prefix || scores_prompt(request)) return start_from(SequenceState(*pool_), std::move(request));
   // All but the last token of the prompt, whose row is needed to draw from.
   SequenceState state = prefixes_->longest(std::span(request.prompt).first(request.prompt.size() - 1));
   PLM_TRY_ASSIGN(auto generation, start_from(std::move(state), std::move(request)));
@@ -135,18 +152,33 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
   PLM_TRY(greedy.set_text("temperature", "0"));
   PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy, *texts_));
   PLM_TRY_ASSIGN(StopMatcher stops, StopMatcher::create(std::move(request.stops)));
+  const bool is_guided = !request.negative_prompt.empty() && request.guidance_scale != 1;
   DecodeJob job{.chain = std::move(chain),
                 .text = TextStream(vocabulary(), std::move(stops)),
                 .max_tokens = request.max_tokens,
-                .seed = request.seed};
+                .seed = request.seed,
+                .log_probabilities = request.log_probabilities,
+                .trace_top = request.trace_top,
+                .is_guided = is_guided};
+  if (!request.banned_phrases.empty()) {
+    PLM_TRY_ASSIGN(PhraseBans bans, PhraseBans::create(std::move(request.banned_phrases), vocabulary()));
+    job.bans.emplace(std::move(bans));
+  }
   for (const TokenId token : request.prompt) job.canvas.append_given(token);
   if (!request.ignore_end) {
     const auto end_tokens = vocabulary().end_of_generation();
     job.end_tokens.assign(end_tokens.begin(), end_tokens.end());
   }
+  Generation::Guide guide;
+  if (is_guided) {
+    PLM_TRY(check_prompt(request.negative_prompt).map_error([](const Error& error) {
+      return error.within("negative prompt");
+    }));
+    guide = {std::move(request.negative_prompt), request.guidance_scale, open_session()};
+  }
   auto session =
       std::make_unique<EngineSession>(*scheduler_, std::move(state), context_length_, std::move(request.listener));
-  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(session), *decoder));
+  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(session), std::move(guide), *decoder));
 }
 
 Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(
@@ -154,7 +186,8 @@ Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(
     const std::function<bool()>& interrupted) {
   PLM_TRY(check_prompt(request.prompt));
   // All but the last token of the prompt, so that every continuation still has a row to draw from.
-  const auto shared = std::span(request.prompt).first(count > 1 ? request.prompt.size() - 1 : 0);
+  const auto shared =
+      std::span(request.prompt).first(count > 1 && !scores_prompt(request) ? request.prompt.size() - 1 : 0);
   PLM_TRY_ASSIGN(const SequenceState prefix, prefill(shared, interrupted));
   std::vector<std::unique_ptr<Generation>> generations;
   for (std::size_t i = 0; i < count; ++i) {

@@ -7,10 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json_forward.h"
 #include "decode/decoder.h"
+#include "decode/guided_session.h"
 #include "engine/engine_session.h"
 #include "engine/prefix_cache.h"
 #include "engine/vocabulary_texts.h"
@@ -39,6 +42,12 @@ struct GenerationRequest {
   std::uint64_t seed = 0;
   bool ignore_end = false;  ///< go on after an end-of-text token
   std::string decoder = "autoregressive";
+  std::optional<LogProbabilityWish> log_probabilities = {};
+  std::optional<std::size_t> trace_top = {};     ///< as DecodeJob's
+  std::vector<std::string> banned_phrases = {};  ///< texts that must not appear, letters of ASCII in either case
+  /// Behind what the text shall not be like it would be; empty: no guidance. Takes a second sequence.
+  std::vector<TokenId> negative_prompt = {};
+  double guidance_scale = 1;
   /// Begins with the state of an earlier text that began alike, and leaves its own to later ones; changes no bit.
   bool reuse_prefix = false;
   Listener listener;
@@ -55,6 +64,8 @@ class Generation {
   [[nodiscard]] std::size_t state_length() const { return session_->state_length(); }
   /// The result of a finished generation; to be taken once.
   Result<DecodeOutcome> take() { return task_.take(); }
+  /// The samplers that act, in order, each with its values.
+  [[nodiscard]] const Json& chain() const { return job_.chain.describe(); }
   /// Sampling controls that do not act as asked, one sentence each.
   [[nodiscard]] std::span<const std::string> warnings() const { return job_.chain.warnings(); }
   /// Tokens of the prompt whose state was there before.
@@ -62,10 +73,18 @@ class Generation {
 
  private:
   friend class Engine;
-  Generation(DecodeJob job, std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder);
+  // What a text with guidance has besides.
+  struct Guide {
+    std::vector<TokenId> negative_prompt;
+    double scale = 1;
+    std::unique_ptr<EngineSession> session;  // null: no guidance
+  };
+  Generation(DecodeJob job, std::unique_ptr<EngineSession> session, Guide guide, const DecoderDefinition& decoder);
 
   DecodeJob job_;
   std::unique_ptr<EngineSession> session_;
+  Guide guide_;
+  std::optional<GuidedSession> guided_;
   std::size_t reused_tokens_;
   PrefixCache* leave_state_to_ = nullptr;
   Task<Result<DecodeOutcome>> task_;  // last, so that it goes first: its frame refers to the others
@@ -93,6 +112,7 @@ class Engine {
   /// A session for callers that run passes themselves (scoring). The engine must outlive it.
   [[nodiscard]] std::unique_ptr<EngineSession> open_session(Listener listener = {});
 
+  [[nodiscard]] const GgufFile& file() const { return *file_; }
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   [[nodiscard]] const Vocabulary& vocabulary() const { return tokenizer_->vocabulary(); }
   [[nodiscard]] const ModelShape& shape() const { return model_->shape(); }
