@@ -42,7 +42,7 @@ DOORS = {
 # fmt and tl::expected are everyone's.
 LIBRARIES = {
     "nlohmann/": "nlohmann_json::nlohmann_json", "pcre2": "PkgConfig::PCRE2", "utf8proc": "PkgConfig::UTF8PROC",
-    "hwy/": "hwy::hwy", "boost/": "Boost::headers", "sqlite3": "SQLite::SQLite3",
+    "hwy/": "hwy::hwy", "openssl/": "OpenSSL::Crypto", "boost/": "Boost::headers", "sqlite3": "SQLite::SQLite3",
 }
 NUMERIC_ROOMS = {"tensor", "kernels", "state", "model", "sampling", "decode"}
 MAY_EXIT = ("src/cli/", "src/base/error.cpp", "src/base/mapped_file.cpp")

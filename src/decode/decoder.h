@@ -2,6 +2,7 @@
 // the algorithm in the paper. Tested, for every registered decoder, by tests/contract/test_decoders.cpp.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,11 +12,25 @@
 #include "base/task.h"
 #include "decode/canvas.h"
 #include "decode/parallel_policy.h"
+#include "decode/phrase_bans.h"
 #include "decode/session.h"
 #include "decode/text_stream.h"
 #include "sampling/chain.h"
 
 namespace plm {
+
+/// Log-probabilities that are wanted with every token.
+struct LogProbabilityWish {
+  enum class Of : std::uint8_t {
+    model,  ///< the model's own distribution: softmax of its logits
+    chain,  ///< what the samplers left, from which the token was drawn
+  };
+  Of of = Of::model;
+  std::size_t top = 0;  ///< likeliest tokens beside it
+  /// Also for the tokens of the prompt, each as if the ones before it were the whole prompt. The sequence must then
+  /// begin with no state. The first token has none.
+  bool prompt = false;
+};
 
 /// What a decoder is given: a canvas that holds the prompt, and the policy.
 struct DecodeJob {
@@ -26,6 +41,10 @@ struct DecodeJob {
   std::vector<TokenId> end_tokens;  ///< tokens that end the text; empty: none does
   std::uint64_t seed = 0;
   const ParallelPolicy* parallel = nullptr;  ///< for decoders that fill masks
+  std::optional<LogProbabilityWish> log_probabilities = {};
+  std::optional<std::size_t> trace_top = {};  ///< traces the samplers, with this many of the likeliest tokens
+  std::optional<PhraseBans> bans = {};        ///< texts that must not appear
+  bool is_guided = false;                     ///< rows come from a GuidedSession, whose statistics are not combined
 };
 
 struct DecodeOutcome {

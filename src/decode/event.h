@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "decode/canvas.h"
+#include "sampling/log_probabilities.h"
 
 namespace plm {
+
+struct TokenTrace;
 
 enum class EventKind : std::uint8_t {
   pass_ran,       ///< a pass of `rows` rows came back
@@ -19,6 +23,7 @@ enum class EventKind : std::uint8_t {
   revoked,        ///< `cell` is open again and shows `token`
   inserted,       ///< an open `cell` showing `token` came before position `position`
   deleted,        ///< `cell` is gone
+  scored,         ///< `cell` was given `token`, whose `log_probability` was asked for
   stable_prefix,  ///< `text` follows what was stable before and can no longer change
   finished,       ///< nothing follows; `reason` says why
 };
@@ -41,6 +46,10 @@ struct Event {
   std::size_t position = 0;
   std::size_t rows = 0;
   double probability = 0;  ///< of the token, in the distribution it was chosen from
+  /// Of a committed or scored token, natural, and the likeliest beside it, as asked for (decode/choice.h).
+  double log_probability = 0;
+  std::span<const TokenLogProbability> top = {};  ///< valid during the call
+  const TokenTrace* trace = nullptr;              ///< of a committed token, if asked for; valid during the call
   std::string text = {};
   FinishReason reason = FinishReason::none;
 };

@@ -21,7 +21,8 @@ EventReplay::EventReplay(std::span<const TokenId> prompt) {
 void EventReplay::apply(const Event& event) {
   switch (event.kind) {
     case EventKind::pass_ran:
-    case EventKind::proposed: break;
+    case EventKind::proposed:
+    case EventKind::scored: break;
     case EventKind::inserted: canvas_.insert_open(event.position, event.token); break;
     case EventKind::committed: canvas_.commit(event.cell, event.token); break;
     case EventKind::replaced: canvas_.replace(event.cell, event.token); break;

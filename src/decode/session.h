@@ -69,6 +69,8 @@ class Session {
   virtual void emit(const Event& event) = 0;
 
  protected:
+  friend class GuidedSession;  // waits for two sessions at once
+  /// A decoder that submits to several sessions is resumed once, when the last of its passes has come back.
   virtual void submit(const PassRequest& request, std::coroutine_handle<> waiter) = 0;
   virtual Result<PassAnswer> take_answer() = 0;
 };

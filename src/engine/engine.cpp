@@ -7,13 +7,19 @@
 
 namespace plm {
 
-Generation::Generation(DecodeJob job, std::unique_ptr<const ParallelPolicy> parallel,
-                       std::unique_ptr<EngineSession> session, const DecoderDefinition& decoder)
-    : parallel_(std::move(parallel)),
+Generation::Generation(DecodeJob job, Parts parts, const DecoderDefinition& decoder)
+    : parallel_(std::move(parts.parallel)),
       job_(std::move(job)),
-      session_(std::move(session)),
-      reused_tokens_(session_->state_length()),
-      task_(decoder.run(*session_, job_)) {
+      session_(std::move(parts.session)),
+      guide_(std::move(parts.guide)),
+      reused_tokens_(session_->state_length()) {
+  if (guide_.session != nullptr) {
+    const GuidedSession::Guidance guidance{.prompt_length = job_.canvas.size(),
+                                           .negative_prompt = guide_.negative_prompt,
+                                           .scale = static_cast<float>(guide_.scale)};
+    guided_.emplace(*session_, *guide_.session, guidance);
+  }
+  task_ = decoder.run(guided_.has_value() ? static_cast<Session&>(*guided_) : *session_, job_);
   task_.start();
 }
 
@@ -81,6 +87,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
                                                       : ModelKind::writer;
   PLM_TRY(check_use(model_file, engine->kind_, options.use));
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
+  engine->texts_ = std::make_unique<VocabularyTexts>(*engine->tokenizer_);
   engine->device_ = std::move(device);
   model_file.set_progress(options.on_load);
   PLM_TRY_ASSIGN(const std::size_t trained, model_file.integer("context_length", {1, std::size_t{1} << 30}));
@@ -191,9 +198,18 @@ std::unique_ptr<EngineSession> Engine::open_session(Listener listener) {
                                          context_length_, std::move(listener));
 }
 
+namespace {
+
+// Whether every row of the prompt is asked for, so that none may be there before.
+bool scores_prompt(const GenerationRequest& request) {
+  return request.log_probabilities.has_value() && request.log_probabilities->prompt;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
   PLM_TRY(check_prompt(request.prompt));
-  if (!request.reuse_prefix) return start_from(SequenceState(pools()), std::move(request));
+  if (!request.reuse_prefix || scores_prompt(request)) return start_from(SequenceState(pools()), std::move(request));
   // All but the last token of the prompt, whose row is needed to draw from.
   SequenceState state = prefixes_->longest(std::span(request.prompt).first(request.prompt.size() - 1));
   PLM_TRY_ASSIGN(auto generation, start_from(std::move(state), std::move(request)));
@@ -205,29 +221,43 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
   PLM_TRY_ASSIGN(const DecoderDefinition* decoder, choose_decoder(request.decoder));
   Settings greedy(sampling_parameters());
   PLM_TRY(greedy.set_text("temperature", "0"));
-  PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy));
+  PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy, *texts_));
   PLM_TRY_ASSIGN(StopMatcher stops, StopMatcher::create(std::move(request.stops)));
+  const bool is_guided = !request.negative_prompt.empty() && request.guidance_scale != 1;
   DecodeJob job{.chain = std::move(chain),
                 .text = TextStream(vocabulary(), std::move(stops)),
                 .max_tokens = request.max_tokens,
-                .seed = request.seed};
+                .seed = request.seed,
+                .log_probabilities = request.log_probabilities,
+                .trace_top = request.trace_top,
+                .is_guided = is_guided};
+  if (!request.banned_phrases.empty()) {
+    PLM_TRY_ASSIGN(PhraseBans bans, PhraseBans::create(std::move(request.banned_phrases), vocabulary()));
+    job.bans.emplace(std::move(bans));
+  }
   for (const TokenId token : request.prompt) job.canvas.append_given(token);
   if (!request.ignore_end) {
     const auto end_tokens = vocabulary().end_of_generation();
     job.end_tokens.assign(end_tokens.begin(), end_tokens.end());
   }
-  std::unique_ptr<const ParallelPolicy> parallel;
+  Generation::Parts parts;
   if (decoder->fills_masks) {
     const Settings standard(parallel_parameters());
     PLM_TRY_ASSIGN(ParallelPolicy policy,
                    ParallelPolicy::create(request.parallel != nullptr ? *request.parallel : standard, *diffusion_));
-    parallel = std::make_unique<const ParallelPolicy>(std::move(policy));
-    job.parallel = parallel.get();
+    parts.parallel = std::make_unique<const ParallelPolicy>(std::move(policy));
+    job.parallel = parts.parallel.get();
+  }
+  if (is_guided) {
+    PLM_TRY(check_prompt(request.negative_prompt).map_error([](const Error& error) {
+      return error.within("negative prompt");
+    }));
+    parts.guide = {std::move(request.negative_prompt), request.guidance_scale, open_session()};
   }
   const auto past = std::span(request.prompt).first(state.length());
-  auto session = std::make_unique<EngineSession>(*scheduler_, std::move(state), past, context_length_,
-                                                 std::move(request.listener));
-  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(parallel), std::move(session), *decoder));
+  parts.session = std::make_unique<EngineSession>(*scheduler_, std::move(state), past, context_length_,
+                                                  std::move(request.listener));
+  return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(parts), *decoder));
 }
 
 Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(
@@ -235,7 +265,8 @@ Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(
     const std::function<bool()>& interrupted) {
   PLM_TRY(check_prompt(request.prompt));
   // All but the last token of the prompt, so that every continuation still has a row to draw from.
-  const auto shared = std::span(request.prompt).first(count > 1 ? request.prompt.size() - 1 : 0);
+  const auto shared =
+      std::span(request.prompt).first(count > 1 && !scores_prompt(request) ? request.prompt.size() - 1 : 0);
   PLM_TRY_ASSIGN(const SequenceState prefix, prefill(shared, interrupted));
   std::vector<std::unique_ptr<Generation>> generations;
   for (std::size_t i = 0; i < count; ++i) {

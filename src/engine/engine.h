@@ -11,9 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "base/json_forward.h"
 #include "decode/decoder.h"
+#include "decode/guided_session.h"
 #include "engine/engine_session.h"
 #include "engine/prefix_cache.h"
+#include "engine/vocabulary_texts.h"
 #include "kernels/device.h"
 #include "model/architecture.h"
 #include "model/sequence_head.h"
@@ -52,6 +55,12 @@ struct GenerationRequest {
   bool ignore_end = false;             ///< go on after an end-of-text token
   std::string decoder = {};            ///< empty: as the model was made to write
   const Settings* parallel = nullptr;  ///< of parallel_parameters(), for decoders that fill masks; null: the defaults
+  std::optional<LogProbabilityWish> log_probabilities = {};
+  std::optional<std::size_t> trace_top = {};     ///< as DecodeJob's
+  std::vector<std::string> banned_phrases = {};  ///< texts that must not appear, letters of ASCII in either case
+  /// Behind what the text shall not be like it would be; empty: no guidance. Takes a second sequence.
+  std::vector<TokenId> negative_prompt = {};
+  double guidance_scale = 1;
   /// Begins with the state of an earlier text that began alike, and leaves its own to later ones; changes no bit.
   bool reuse_prefix = false;
   Listener listener;
@@ -68,17 +77,33 @@ class Generation {
   [[nodiscard]] std::size_t state_length() const { return session_->state_length(); }
   /// The result of a finished generation; to be taken once.
   Result<DecodeOutcome> take() { return task_.take(); }
+  /// The samplers that act, in order, each with its values.
+  [[nodiscard]] const Json& chain() const { return job_.chain.describe(); }
+  /// Sampling controls that do not act as asked, one sentence each.
+  [[nodiscard]] std::span<const std::string> warnings() const { return job_.chain.warnings(); }
   /// Tokens of the prompt whose state was there before.
   [[nodiscard]] std::size_t reused_tokens() const { return reused_tokens_; }
 
  private:
   friend class Engine;
-  Generation(DecodeJob job, std::unique_ptr<const ParallelPolicy> parallel, std::unique_ptr<EngineSession> session,
-             const DecoderDefinition& decoder);
+  // What a text with guidance has besides.
+  struct Guide {
+    std::vector<TokenId> negative_prompt;
+    double scale = 1;
+    std::unique_ptr<EngineSession> session;  // null: no guidance
+  };
+  struct Parts {
+    std::unique_ptr<EngineSession> session;
+    std::unique_ptr<const ParallelPolicy> parallel;  // null for decoders that do without
+    Guide guide;
+  };
+  Generation(DecodeJob job, Parts parts, const DecoderDefinition& decoder);
 
   std::unique_ptr<const ParallelPolicy> parallel_;  // null for decoders that do without
   DecodeJob job_;
   std::unique_ptr<EngineSession> session_;
+  Guide guide_;
+  std::optional<GuidedSession> guided_;
   std::size_t reused_tokens_;
   PrefixCache* leave_state_to_ = nullptr;
   Task<Result<DecodeOutcome>> task_;  // last, so that it goes first: its frame refers to the others
@@ -106,6 +131,7 @@ class Engine {
   /// A session for callers that run passes themselves (scoring). The engine must outlive it.
   [[nodiscard]] std::unique_ptr<EngineSession> open_session(Listener listener = {});
 
+  [[nodiscard]] const GgufFile& file() const { return *file_; }
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   [[nodiscard]] const Vocabulary& vocabulary() const { return tokenizer_->vocabulary(); }
   [[nodiscard]] const ModelShape& shape() const { return model_->shape(); }
@@ -142,6 +168,7 @@ class Engine {
   // In this order: what comes later refers to what comes before.
   std::shared_ptr<const GgufFile> file_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<VocabularyTexts> texts_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
   std::optional<DiffusionTraits> diffusion_;

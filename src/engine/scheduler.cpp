@@ -213,6 +213,10 @@ void Scheduler::deliver() {
   while (!ready_.empty()) {
     const std::coroutine_handle<> waiter = ready_.front()->waiting_->waiter;
     ready_.erase(ready_.begin());
+    // A decoder that waits for several sessions runs on when the last of them is ready.
+    const auto is_waited_for = [&](const EngineSession* other) { return other->waiting_->waiter == waiter; };
+    if (std::any_of(ready_.begin(), ready_.end(), is_waited_for)) continue;
+    if (std::any_of(waiting_.begin(), waiting_.end(), is_waited_for)) continue;
     waiter.resume();
   }
 }

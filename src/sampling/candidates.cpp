@@ -15,6 +15,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Bands of 1/64 nat, 32 nats in all: what lies lower weighs less than 1e-13 of the highest and shares the last band.
 constexpr std::size_t kBands = 2048;
 constexpr float kBandsPerNat = 64;
+constexpr std::size_t kWorthAGuess = 8192;  // candidates
 
 std::size_t band_of(float distance_from_highest) {
   return static_cast<std::size_t>(std::min(distance_from_highest * kBandsPerNat, static_cast<float>(kBands - 1)));
@@ -68,8 +69,18 @@ std::vector<Candidate> top_candidates(std::span<const float> logits, std::size_t
 Result<void> Candidates::reset(std::span<const float> logits) {
   PLM_TRY_ASSIGN(highest_, highest_logit(logits));
   logits_ = logits;
+  vocabulary_ = logits.size();
+  is_weighed_ = false;
   is_whole_ = true;
   return {};
+}
+
+std::optional<std::size_t> Candidates::index_of(std::int32_t id) const {
+  if (is_whole_)
+    return id >= 0 && static_cast<std::size_t>(id) < size() ? std::optional<std::size_t>(id) : std::nullopt;
+  const auto ids = std::span(ids_).first(size());
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  return found == ids.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - ids.begin()));
 }
 
 std::size_t Candidates::support() const {
@@ -97,13 +108,46 @@ void Candidates::keep_at_least(float logit, std::size_t min_keep) {
 }
 
 void Candidates::keep_mass(double mass, std::size_t min_keep) {
-  const Candidate last = find_prefix(mass).last;
-  const auto kept = row_indices_at_least(logits_, last.logit, indices_);
+  const Candidate last = find_prefix(logits_, mass, Reach::at_least).last;
+  keep_prefix(logits_, last.logit, last, min_keep);
+}
+
+void Candidates::keep_typical(double mass, std::size_t min_keep) {
+  // -ln p = ln total - (logit - highest), so the surprise is the entropy at the logit
+  // highest + ln total - entropy, and a token is as far from typical as its logit is from that one.
+  const double surprise = entropy();  // leaves the weights of its `weigh`
+  typical_logit_ = highest_ + static_cast<float>(log_f64(weight_total_) - surprise);
+  if (keys_.size() < size()) keys_.resize(size());
+  for (std::size_t i = 0; i < size(); ++i) keys_[i] = -std::abs(logits_[i] - typical_logit_);
+  const auto keys = std::span<const float>(keys_).first(size());
+  const Candidate last = find_prefix(keys, mass, Reach::more_than).last;
+  keep_prefix(keys, -std::abs(last.logit - typical_logit_), last, min_keep);
+}
+
+// Keeps what comes before `last` by descending key, then in canonical order, and `last` itself.
+void Candidates::keep_prefix(std::span<const float> keys, float last_key, const Candidate& last, std::size_t min_keep) {
+  const auto kept = row_indices_at_least(keys, last_key, indices_);
   const auto end = std::remove_if(kept.begin(), kept.end(), [&](std::uint32_t i) {
-    return precedes(last, {id(i), logits_[i]});
+    return keys[i] == last_key && precedes(last, {id(i), logits_[i]});
   });
-  const std::size_t count = static_cast<std::size_t>(end - kept.begin());
-  return count < min_keep ? keep_top(min_keep) : keep(kept.first(count));
+  std::size_t count = static_cast<std::size_t>(end - kept.begin());
+  if (count >= min_keep || count == size()) return keep(kept.first(count));
+  if (indices_.size() < size()) indices_.resize(size());
+  const auto all = std::span(indices_).first(size());
+  for (std::size_t i = 0; i < size(); ++i) all[i] = static_cast<std::uint32_t>(i);
+  count = std::min(min_keep, size());
+  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count - 1), all.end(),
+                   [&](std::uint32_t a, std::uint32_t b) {
+                     if (keys[a] != keys[b]) return keys[a] > keys[b];
+                     return precedes({id(a), logits_[a]}, {id(b), logits_[b]});
+                   });
+  std::sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+  keep(all.first(count));
+}
+
+void Candidates::mask_below(float logit) {
+  float* own = own_logits();
+  for (std::size_t i = 0; i < size(); ++i) own[i] = own[i] < logit ? -kInfinity : own[i];
 }
 
 void Candidates::divide_logits(float divisor) {
@@ -113,65 +157,234 @@ void Candidates::divide_logits(float divisor) {
   highest_ /= divisor;
 }
 
-Candidates::Pick Candidates::pick(double u) {
-  const Prefix prefix = find_prefix(u);
-  const float distance = prefix.last.logit - highest_;
-  return {.id = prefix.last.id,
-          .probability = static_cast<double>(exp_f32(distance)) / prefix.total,
-          .log_probability = static_cast<double>(distance) - log_f64(prefix.total)};
+Candidates::Weights Candidates::weigh() {
+  if (weights_.size() < size()) weights_.resize(size());
+  if (!is_weighed_) weight_total_ = row_weights(logits_, highest_, weights_.data());
+  is_weighed_ = true;
+  return {std::span(weights_).first(size()), weight_total_};
 }
 
-Candidates::Prefix Candidates::find_prefix(double mass) {
-  PLM_CHECK(mass >= 0 && mass < 1);
-  if (weights_.size() < size()) weights_.resize(size());
-  const double total = row_weights(logits_, highest_, weights_.data());
-  const double target = mass * total;
+double Candidates::entropy() {
+  const Weights weights = weigh();
+  // -sum p ln p with ln p = (logit - highest) - ln total; a token of weight 0 adds nothing.
+  return log_f64(weights.total) + row_distance_sum(logits_, highest_, weights.each) / weights.total;
+}
 
-  // Half of what may stay outside, shared by all candidates: those that weigh less cannot complete the prefix.
-  const double negligible = (1.0 - mass) * total / (2.0 * static_cast<double>(size()));
-  const float lowest = highest_ + static_cast<float>(log_f64(negligible));
-  const auto near = row_indices_at_least(logits_, lowest, indices_);
+double Candidates::logit_deviation() const {
+  double sum = 0, count = 0;
+  for (const float logit : logits_) {
+    if (logit == -kInfinity) continue;
+    sum += static_cast<double>(logit);
+    count += 1;
+  }
+  const double mean = sum / count;
+  double squares = 0;
+  for (const float logit : logits_) {
+    if (logit == -kInfinity) continue;
+    const double distance = static_cast<double>(logit) - mean;
+    squares += distance * distance;
+  }
+  return std::sqrt(squares / count);
+}
+
+std::vector<Candidate> Candidates::top(std::size_t count) const {
+  return collect_top(logits_, count, [this](std::size_t i) { return id(i); });
+}
+
+void Candidates::note_probabilities() {
+  (void)weigh();
+  noted_total_ = weight_total_;
+  noted_weights_.swap(weights_);
+  is_weighed_ = false;
+}
+
+double Candidates::noted_probability(std::int32_t id) const {
+  const auto index = index_of(id);
+  PLM_CHECK(index.has_value() && *index < noted_weights_.size());
+  return static_cast<double>(noted_weights_[*index]) / noted_total_;
+}
+
+Candidates::Pick Candidates::pick_of(const Candidate& candidate, double total) const {
+  const float distance = candidate.logit - highest_;
+  return {.id = candidate.id,
+          .probability = static_cast<double>(exp_f32(distance)) / total,
+          .log_probability = static_cast<double>(distance) - log_f64(total)};
+}
+
+Candidates::Pick Candidates::pick(double u) {
+  const Prefix prefix = find_prefix(logits_, u, Reach::at_least);
+  return pick_of(prefix.last, prefix.total);
+}
+
+Candidates::Pick Candidates::pick_in_memory_order(double u) {
+  const Weights weights = weigh();
+  double reached = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (weights.each[i] == 0) continue;  // a draw of exactly 0 must not take a masked token
+    last = i;
+    reached += static_cast<double>(weights.each[i]);
+    if (reached >= u * weights.total) break;
+  }
+  return pick_of({id(last), logits_[last]}, weights.total);
+}
+
+void Candidates::sort() {
+  std::vector<Candidate> sorted;
+  for (std::size_t i = 0; i < size(); ++i) sorted.push_back({id(i), logits_[i]});
+  std::sort(sorted.begin(), sorted.end(), precedes);
+  reorder(sorted);
+}
+
+void Candidates::sort_by_typicality() {
+  std::vector<Candidate> sorted;
+  for (std::size_t i = 0; i < size(); ++i) sorted.push_back({id(i), logits_[i]});
+  std::sort(sorted.begin(), sorted.end(), [this](const Candidate& a, const Candidate& b) {
+    const float distance_a = std::abs(a.logit - typical_logit_), distance_b = std::abs(b.logit - typical_logit_);
+    return distance_a != distance_b ? distance_a < distance_b : precedes(a, b);
+  });
+  reorder(sorted);
+}
+
+void Candidates::reorder(std::vector<Candidate>& sorted) {
+  make_room(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    ids_[i] = sorted[i].id;
+    own_logits_[i] = sorted[i].logit;
+  }
+  logits_ = std::span(own_logits_).first(sorted.size());
+  is_whole_ = false;
+}
+
+Candidates::Prefix Candidates::find_prefix(std::span<const float> keys, double mass, Reach reach) {
+  PLM_CHECK(mass >= 0 && mass < 1);
+  const double total = weigh().total;
+  const double target = mass * total;
+  const float best_key = keys.data() == logits_.data() ? highest_ : row_highest(keys).highest;
+  std::optional<Stretch> stretch;
+  if (size() >= kWorthAGuess) stretch = find_stretch(keys, best_key, target);
+  if (!stretch.has_value()) stretch = everything();
+  return {last_of_prefix(keys, best_key, *stretch, target, reach), total};
+}
+
+// All candidates that have any weight.
+Candidates::Stretch Candidates::everything() {
+  constexpr float kLeast = std::numeric_limits<float>::min();
+  return {.indices = row_indices_at_least(std::span<const float>(weights_).first(size()), kLeast, indices_),
+          .far = static_cast<float>(kBands) / kBandsPerNat};
+}
+
+// A short stretch in which the prefix certainly ends; nothing when the guess was wrong. Those who hold a share worth
+// mentioning are counted one by one, of the others every eighth stands for eight.
+std::optional<Candidates::Stretch> Candidates::find_stretch(std::span<const float> keys, float best_key,
+                                                            double target) {
+  const auto weights = std::span<const float>(weights_).first(size());
+  const auto heavy = static_cast<float>(weight_total_ / 4096);
+  const auto heavy_ones = row_indices_at_least(weights, heavy, indices_);
+  double heavy_mass = 0;
+  for (const std::uint32_t i : heavy_ones) heavy_mass += static_cast<double>(weights[i]);
+  if (keys.data() == logits_.data() && heavy_mass > target) {  // all others come later
+    return Stretch{.indices = heavy_ones, .far = static_cast<float>(kBands) / kBandsPerNat};
+  }
 
   band_masses_.assign(kBands, 0.0);
-  for (const std::uint32_t i : near) {
-    band_masses_[band_of(highest_ - logits_[i])] += static_cast<double>(weights_[i]);
+  for (const std::uint32_t i : heavy_ones) {
+    band_masses_[band_of(best_key - keys[i])] += static_cast<double>(weights[i]);
   }
+  for (std::size_t i = 0; i < size(); i += 8) {
+    const float weight = weights[i] < heavy ? 8 * weights[i] : 0.0F;
+    band_masses_[band_of(best_key - keys[i])] += static_cast<double>(weight);
+  }
+  const double doubt = weight_total_ / 100;
+  std::size_t first = 0;
+  double guessed = 0;
+  while (first + 1 < kBands && guessed + band_masses_[first] < target - doubt) guessed += band_masses_[first++];
+  std::size_t last = first;
+  while (last + 1 < kBands && guessed < target + doubt) guessed += band_masses_[last++];
+  if (last + 1 >= kBands) return std::nullopt;
+
+  Stretch stretch{.near = static_cast<float>(first) / kBandsPerNat, .far = static_cast<float>(last) / kBandsPerNat};
+  stretch.mass_before =
+      row_split(keys, weights, {.best = best_key, .near = stretch.near, .far = stretch.far}, indices_, stretch.indices);
+  double mass = stretch.mass_before;
+  for (const std::uint32_t i : stretch.indices) mass += static_cast<double>(weights[i]);
+  // Away from both ends by more than rounding.
+  const double hair = weight_total_ * 1e-9;
+  if (stretch.mass_before > target - hair && first > 0) return std::nullopt;
+  if (mass < target + hair) return std::nullopt;
+  return stretch;
+}
+
+Candidate Candidates::last_of_prefix(std::span<const float> keys, float best_key, const Stretch& stretch, double target,
+                                     Reach reach) {
+  const auto is_reached = [&](double sum) { return reach == Reach::at_least ? sum >= target : sum > target; };
+  const float bands_per_nat = static_cast<float>(kBands) / (stretch.far - stretch.near);
+  const auto band_at = [&](std::uint32_t i) {
+    const float place = (best_key - keys[i] - stretch.near) * bands_per_nat;
+    return static_cast<std::size_t>(std::min(place, static_cast<float>(kBands - 1)));
+  };
+  band_masses_.assign(kBands, 0.0);
+  for (const std::uint32_t i : stretch.indices) band_masses_[band_at(i)] += static_cast<double>(weights_[i]);
   std::size_t last_band = 0;
-  double before = 0;
-  double reached = 0;
-  for (std::size_t band = 0; band == 0 || (band < kBands && reached < target); ++band) {
+  double before = stretch.mass_before;
+  double reached = before;
+  for (std::size_t band = 0, seen = 0; band < kBands && (seen == 0 || !is_reached(reached)); ++band) {
     if (band_masses_[band] == 0) continue;
     last_band = band;
     before = reached;
     reached += band_masses_[band];
+    ++seen;
   }
 
-  std::vector<Candidate> in_band;
-  for (const std::uint32_t i : near) {
-    if (band_of(highest_ - logits_[i]) == last_band) in_band.push_back({id(i), logits_[i]});
+  std::vector<std::uint32_t> in_band;
+  for (const std::uint32_t i : stretch.indices) {
+    if (band_at(i) == last_band) in_band.push_back(i);
   }
-  std::sort(in_band.begin(), in_band.end(), precedes);
+  std::sort(in_band.begin(), in_band.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (keys[a] != keys[b]) return keys[a] > keys[b];
+    return precedes({id(a), logits_[a]}, {id(b), logits_[b]});
+  });
   // Rounding may leave the sum a hair short of the target: then the last of the band it is.
-  for (const Candidate& candidate : in_band) {
-    before += static_cast<double>(exp_f32(candidate.logit - highest_));
-    if (before >= target) return {candidate, total};
+  for (const std::uint32_t i : in_band) {
+    before += static_cast<double>(weights_[i]);
+    if (is_reached(before)) return {id(i), logits_[i]};
   }
-  return {in_band.back(), total};
+  return {id(in_band.back()), logits_[in_band.back()]};
 }
 
 void Candidates::keep(std::span<const std::uint32_t> kept) {
   make_room(kept.size());
+  float highest = -kInfinity;
   for (std::size_t i = 0; i < kept.size(); ++i) {  // in place: kept[i] >= i
     ids_[i] = id(kept[i]);
     own_logits_[i] = logits_[kept[i]];
+    highest = std::max(highest, own_logits_[i]);
   }
+  PLM_CHECK(highest > -kInfinity);
+  highest_ = highest;
   logits_ = std::span(own_logits_).first(kept.size());
   is_whole_ = false;
 }
 
-void Candidates::make_room(std::size_t count) {
+void Candidates::make_room(std::size_t count) {  // for what is to be written
+  is_weighed_ = false;
   if (ids_.size() < count) ids_.resize(count);
   if (own_logits_.size() < count) own_logits_.resize(count);
+}
+
+float* Candidates::own_logits() {
+  make_room(size());
+  if (logits_.data() != own_logits_.data()) {
+    std::copy(logits_.begin(), logits_.end(), own_logits_.begin());
+    logits_ = std::span(own_logits_).first(size());
+  }
+  return own_logits_.data();
+}
+
+Result<void> Candidates::find_highest() {
+  highest_ = row_highest(logits_).highest;
+  if (highest_ == -kInfinity) return fail(ErrorKind::unsatisfiable, "no legal token is left: every token is masked");
+  return {};
 }
 
 }  // namespace plm

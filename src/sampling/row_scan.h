@@ -13,6 +13,11 @@
 
 namespace plm {
 
+/// A stretch of distances from the best key.
+struct RowBounds {
+  float best, near, far;
+};
+
 struct RowHighest {
   float highest;  ///< -inf for an empty or masked row; meaningless unless `is_valid`
   bool is_valid;  ///< there is no NaN and no +inf
@@ -23,6 +28,18 @@ struct RowHighest {
 /// above `highest`, which is finite.
 double row_weights(std::span<const float> logits, float highest, float* weights);
 double row_weights_reference(std::span<const float> logits, float highest, float* weights);
+
+/// The sum of weights[i] * (highest - logits[i]), where masked logits count 0: with weights of `row_weights`, the mean
+/// distance from the highest logit times the sum of the weights.
+double row_distance_sum(std::span<const float> logits, float highest, std::span<const float> weights);
+double row_distance_sum_reference(std::span<const float> logits, float highest, std::span<const float> weights);
+
+/// For keys with the distances best - key: returns the sum of the weights at distances below `near` (as `row_weights`
+/// adds), and the indices, ascending, of those with near <= distance < far in `between`, which lies in `scratch`.
+double row_split(std::span<const float> keys, std::span<const float> weights, const RowBounds& bounds,
+                 std::vector<std::uint32_t>& scratch, std::span<std::uint32_t>& between);
+double row_split_reference(std::span<const float> keys, std::span<const float> weights, const RowBounds& bounds,
+                           std::vector<std::uint32_t>& scratch, std::span<std::uint32_t>& between);
 
 /// The indices of all logits of at least `threshold`, ascending; they lie in `scratch`, which only ever grows.
 [[nodiscard]] std::span<std::uint32_t> row_indices_at_least(std::span<const float> logits, float threshold,

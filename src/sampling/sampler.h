@@ -1,13 +1,19 @@
 // What a sampler is: one step of the chain that narrows or reshapes the candidates of one position.
 //
 // Each sampler is one file samplers/sampler_<name>.cpp with one SamplerDefinition; the registry is generated from the
-// folder. A sampler may remove candidates and change logits; it never adds candidates, never leaves none, and never
-// produces NaN or +inf. It relies on no order in memory: Candidates offers each cut in canonical order.
+// folder. A sampler may remove candidates and change logits; it never adds candidates, never leaves none (a typed
+// error instead), and never produces NaN or +inf. It relies on no order in memory: Candidates offers each cut in
+// canonical order.
+//
+// A sampler is immutable. What it remembers from token to token is either in the history (penalties, dry: functions of
+// the tokens) or a few numbers that the chain keeps for it (mirostat, adaptive_p). That is why a chain can be forked by
+// copying, rolled back by truncating, and written to a file: no sampler has to do anything for it.
 // Tested by tests/sampling/ and, for every registered sampler, by tests/contract/test_samplers.cpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/definition.h"
@@ -15,12 +21,20 @@
 #include "base/philox.h"
 #include "base/settings.h"
 #include "sampling/candidates.h"
+#include "sampling/history.h"
+#include "sampling/mersenne_stream.h"
+#include "sampling/token_texts.h"
 
 namespace plm {
 
 /// What a sampler may know besides the candidates.
 struct SampleContext {
-  DrawPlace place;  ///< of the token's draw; a sampler that draws takes the same place with a Purpose of its own
+  DrawPlace place;         ///< of the token's draw; a sampler that draws takes the same place with a Purpose of its own
+  const History& history;  ///< tokens before this position
+  /// The sampler's own numbers, `initial_state().size()` of them. To be left as they shall be when the token that is
+  /// drawn now is accepted; they fall back to what they were when another one is.
+  std::span<double> state = {};
+  std::optional<MersenneNumbers> mersenne = {};  ///< the sampler's own numbers; none: they come from the place
 };
 
 /// What a sampler does to the first candidate in canonical order. It decides whether a whole chain is greedy.
@@ -30,20 +44,48 @@ enum class EffectOnBest {
   may_change,  ///< another candidate may come first
 };
 
+/// In which order llama.cpp's sampler of this name leaves its array. Draws with its random numbers walk it.
+enum class LlamaOrder { as_before, canonical, by_typicality };
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
   /// Whether `apply` changes nothing, whatever the candidates.
   [[nodiscard]] virtual bool is_neutral() const = 0;
-  [[nodiscard]] virtual EffectOnBest effect_on_best() const = 0;
-  virtual Result<void> apply(Candidates& candidates, const SampleContext& context) = 0;
+  [[nodiscard]] virtual EffectOnBest effect_on_best() const { return EffectOnBest::may_change; }
+  [[nodiscard]] virtual LlamaOrder llama_order() const { return LlamaOrder::as_before; }
+  /// The numbers that are remembered, as they are before the first token.
+  [[nodiscard]] virtual std::span<const double> initial_state() const { return {}; }
+  /// Whether it decides how the draw is made: such a sampler comes last wherever it is named.
+  [[nodiscard]] virtual bool governs_draw() const { return false; }
+
+  virtual Result<void> apply(Candidates& candidates, const SampleContext& context) const = 0;
+  /// Called after the draw from what all samplers left, to bring the state up to date.
+  virtual void learn(const Candidates& /*candidates*/, const Candidates::Pick& /*pick*/,
+                     const SampleContext& /*context*/) const {}
+};
+
+/// What the reference page and `plm diff` say of a parameter besides its definition.
+struct ControlNote {
+  std::string_view parameter;
+  /// The datasheet's row of couplings: what the text is like when the value is raised.
+  std::string_view effect;
+  /// Its name in other programs where it is another one: "koboldcpp: rep_pen; vllm: repetition_penalty".
+  std::string_view dialects = {};
 };
 
 /// A registered sampler. `create` reads its parameters from settings that hold them; errors (usage) name the parameter.
+/// `texts` must outlive the sampler.
 struct SamplerDefinition {
   Definition head;
-  Result<std::unique_ptr<Sampler>> (*create)(const Settings& settings);
+  std::string_view rule;                    ///< the equation, in plain text
+  std::span<const ControlNote> notes = {};  ///< one for each parameter
+  Result<std::unique_ptr<Sampler>> (*create)(const Settings& settings, const TokenTexts& texts);
 };
+
+/// Shared by the samplers that cut a tail.
+inline constexpr ControlNote kMinKeepNote = {
+    "min_keep", "support: not below this, however sharp the cut; entropy: up where the cut would leave less", ""};
 
 /// Every sampler, sorted by name (generated by cmake/registry.cmake).
 [[nodiscard]] std::span<const SamplerDefinition* const> samplers();

@@ -34,6 +34,12 @@ class ScriptedSession : public Session {
 
   /// Answers the pass that waits and lets the decoder run on.
   void serve() {
+    const std::coroutine_handle<> waiter = waiter_;
+    prepare();
+    waiter.resume();
+  }
+  /// Answers it for a decoder that is resumed by another session.
+  void prepare() {
     PassAnswer answer;
     for (const Yield& yield : request_->yields) {
       std::vector<TokenId> seen = stored;
@@ -46,7 +52,8 @@ class ScriptedSession : public Session {
     if (request_->state == StateUse::append) {
       stored.insert(stored.end(), request_->tokens.begin(), request_->tokens.end());
     }
-    resume_with(std::move(answer));
+    answer_ = std::move(answer);
+    waiter_ = nullptr;
   }
   void serve_all() {
     while (is_waiting()) serve();

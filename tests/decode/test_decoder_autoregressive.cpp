@@ -2,6 +2,7 @@
 // it asks for, where it draws, how each text ends, and that its events leave nothing out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "decode/decoder.h"
@@ -196,6 +197,97 @@ TEST(DecoderAutoregressive, BadLogitsAreAnErrorThatNamesThePosition) {
       EXPECT_NE(session.events.back().kind, EventKind::finished);
     }
   }
+}
+
+// The network wants "ab" again and again, and "c" second.
+std::vector<float> wants_ab(std::span<const TokenId> seen) {
+  std::vector<float> logits(kTinyVocabularySize, -1.0F);
+  logits[seen.back() == kA ? kB : kA] = 3.0F;
+  logits[kC] = 2.0F;
+  return logits;
+}
+
+TEST(DecoderAutoregressive, ABannedPhraseIsTakenBackBeforeAnyoneReadsIt) {
+  ScriptedSession session(wants_ab, 64);
+  DecodeJob job = job_with("0", 6);
+  job.bans.emplace(PhraseBans::create({"AB"}, tiny_vocabulary()).value());
+  const auto outcome = run(session, job);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->tokens, (std::vector<TokenId>{kC, kC, kC, kC, kC, kA})) << "the last one stays alone";
+  const EventReplay replayed = replay(session);
+  EXPECT_EQ(replayed.text(), "ccccca");
+  EXPECT_EQ(replayed.canvas().tokens(), job.canvas.tokens());
+  EXPECT_EQ(std::count_if(session.events.begin(), session.events.end(),
+                          [](const Event& event) { return event.kind == EventKind::deleted; }),
+            10);
+  EXPECT_EQ(job.chain.history().written(), 6U);
+  EXPECT_EQ(session.stored, (std::vector<TokenId>{kC, kA, kB, kC, kC, kC, kC, kC}));
+}
+
+TEST(DecoderAutoregressive, WhatIsHeldForABanStillEndsInTime) {
+  // "ab" is held for "abc" when the text is long enough, or ends, or a stop string appears in it.
+  ScriptedSession length(wants({kA, kB, kB}), 64);
+  DecodeJob job = job_with("0", 2);
+  job.bans.emplace(PhraseBans::create({"abc"}, tiny_vocabulary()).value());
+  EXPECT_EQ(run(length, job)->reason, FinishReason::length);
+  EXPECT_EQ(replay(length).text(), "ab");
+
+  ScriptedSession end(wants({kA, kB, kEnd}), 64);
+  DecodeJob ended = job_with("0", 9);
+  ended.bans.emplace(PhraseBans::create({"abc"}, tiny_vocabulary()).value());
+  EXPECT_EQ(run(end, ended)->reason, FinishReason::end_of_text);
+  EXPECT_EQ(replay(end).text(), "ab");
+
+  ScriptedSession stop(wants({kC, kA, kB, kA, kA}), 64);
+  DecodeJob stopped = job_with("0", 9, {"b"});
+  stopped.bans.emplace(PhraseBans::create({"abac"}, tiny_vocabulary()).value());
+  const auto outcome = run(stop, stopped);
+  EXPECT_EQ(outcome->reason, FinishReason::stop);
+  EXPECT_EQ(outcome->tokens, (std::vector<TokenId>{kC, kA, kB}));
+  EXPECT_EQ(replay(stop).text(), "ca");
+  EXPECT_EQ(replay(stop).canvas().tokens(), stopped.canvas.tokens());
+}
+
+TEST(DecoderAutoregressive, WritesWhatTheBansLeave) {
+  ScriptedSession session(hashes, 64);
+  DecodeJob job = job_with("1", 6);
+  job.end_tokens.clear();
+  job.bans.emplace(PhraseBans::create({"a", "b", "c", "\xC3\xA9"}, tiny_vocabulary()).value());
+  const auto outcome = run(session, job);
+  // The two bytes, each alone, and the control tokens give no banned text.
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(replay(session).text().find_first_of("abc"), std::string::npos);
+}
+
+TEST(DecoderAutoregressive, ScoresTheTokensOfThePrompt) {
+  ScriptedSession session(hashes, 64);
+  DecodeJob job = job_with("0.7", 3);
+  job.end_tokens.clear();
+  job.log_probabilities = LogProbabilityWish{.of = LogProbabilityWish::Of::model, .top = 2, .prompt = true};
+  ASSERT_TRUE(run(session, job).has_value());
+  ASSERT_EQ(session.passes.size(), 4U);
+  EXPECT_EQ(session.passes[0].tokens, (std::vector<TokenId>{kC, kA}));
+  EXPECT_EQ(session.passes[1].tokens, std::vector<TokenId>{kB});
+  std::vector<TokenId> seen, scored;
+  for (const Event& event : session.events) {
+    if (event.kind != EventKind::scored && event.kind != EventKind::committed) continue;
+    if (event.kind == EventKind::scored) scored.push_back(event.token);
+    const auto tokens = job.canvas.tokens();
+    const auto row = hashes(std::span(tokens).first(event.position));
+    EXPECT_NEAR(event.log_probability, LogProbabilities::of(row)->of_token(event.token), 1e-9) << event.position;
+  }
+  EXPECT_EQ(scored, (std::vector<TokenId>{kA, kB}));
+}
+
+TEST(DecoderAutoregressive, ThePromptMayBeScoredAlone) {
+  ScriptedSession session(hashes, 64);
+  DecodeJob job = job_with("0.7", 0);
+  job.log_probabilities = LogProbabilityWish{.prompt = true};
+  EXPECT_EQ(run(session, job)->reason, FinishReason::length);
+  ASSERT_EQ(session.passes.size(), 1U);
+  EXPECT_EQ(std::count_if(session.events.begin(), session.events.end(),
+                          [](const Event& event) { return event.kind == EventKind::scored; }),
+            2);
 }
 
 TEST(DecoderAutoregressive, AFailedPassEndsItWithThatError) {

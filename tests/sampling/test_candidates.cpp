@@ -170,5 +170,81 @@ TEST(Candidates, TopOfAVocabulary) {
   EXPECT_EQ(top_candidates(row, 99).size(), 4U);
 }
 
+// Rows long enough that the end of a prefix is guessed first, against full sorts.
+TEST(Candidates, PrefixesOfLongRowsAreThoseOfTheFullSort) {
+  std::mt19937 generator(12);
+  std::normal_distribution<float> normal;
+  for (const float spread : {0.0F, 0.3F, 1.0F, 3.0F, 9.0F}) {
+    std::vector<float> row(20'000);
+    for (float& logit : row) logit = spread * normal(generator);
+    for (std::size_t i = 0; i < 5; ++i) row[generator() % row.size()] = 4 * spread + static_cast<float>(i);
+    for (const double mass : {0.0, 0.05, 0.5, 0.9, 0.999}) {
+      Candidates candidates;
+      ASSERT_TRUE(candidates.reset(row));
+      const Sorted sorted = fully_sorted(candidates);
+      const auto reached = std::lower_bound(sorted.cumulative.begin(), sorted.cumulative.end(), mass);
+      candidates.keep_mass(mass, 0);
+      const auto expected = static_cast<double>(reached - sorted.cumulative.begin()) + 1;
+      // The last bits of the exponentials decide where tokens weigh next to nothing.
+      ASSERT_NEAR(static_cast<double>(candidates.size()), expected, 2) << spread << " " << mass;
+      expect_first(candidates, sorted, candidates.size());
+    }
+  }
+}
+
+TEST(Candidates, TypicalSetsAreThoseOfTheFullSort) {
+  std::mt19937 generator(13);
+  std::normal_distribution<float> normal;
+  for (const std::size_t size : {5U, 300U, 20'000U}) {
+    for (const float spread : {0.3F, 2.0F, 6.0F}) {
+      std::vector<float> row(size);
+      for (float& logit : row) logit = spread * normal(generator);
+      Candidates candidates;
+      ASSERT_TRUE(candidates.reset(row));
+      const Sorted sorted = fully_sorted(candidates);
+      std::vector<std::pair<double, double>> by_distance;  // and probability
+      double entropy = 0;
+      double total = 0;
+      const auto weight = [&](const Candidate& c) { return std::exp(static_cast<double>(c.logit)); };
+      for (const Candidate& c : sorted.all) total += weight(c);
+      for (const Candidate& c : sorted.all) {
+        const double p = weight(c) / total;
+        by_distance.emplace_back(0, p);
+        entropy -= p * std::log(p);
+      }
+      for (auto& [distance, p] : by_distance) distance = std::abs(-std::log(p) - entropy);
+      std::sort(by_distance.begin(), by_distance.end());
+      for (const double mass : {0.1, 0.5, 0.95}) {
+        double sum = 0;
+        std::size_t expected = 0;
+        while (expected < size && sum <= mass) sum += by_distance[expected++].second;
+        ASSERT_TRUE(candidates.reset(row));
+        candidates.keep_typical(mass, 0);
+        ASSERT_NEAR(static_cast<double>(candidates.size()), static_cast<double>(expected), 2) << size << " " << mass;
+        ASSERT_TRUE(candidates.reset(row));
+        EXPECT_NEAR(candidates.entropy(), entropy, 1e-5 * (1 + entropy));
+      }
+    }
+  }
+}
+
+TEST(Candidates, AdjustChangesTokensAndKeepsTheHighestTrue) {
+  const std::vector<float> row = {1, 5, -kInfinity, 3};
+  Candidates candidates;
+  ASSERT_TRUE(candidates.reset(row));
+  const std::vector<std::int32_t> ids = {-4, 1, 2, 9};
+  ASSERT_TRUE(candidates.adjust(ids, [](std::size_t k, float logit) { return logit - static_cast<float>(4 * k); }));
+  EXPECT_EQ(candidates.highest(), 3);
+  EXPECT_EQ(candidates.logits()[2], -kInfinity);  // a mask stays one
+  candidates.keep_top(2);
+  ASSERT_TRUE(candidates.adjust(std::vector<std::int32_t>{0, 1}, [](std::size_t, float) { return 7.0F; }));
+  EXPECT_EQ(candidates.highest(), 7);
+  EXPECT_EQ(row[1], 5);  // what was given is not written to
+  const auto masked =
+      candidates.adjust(std::vector<std::int32_t>{0, 1, 3}, [](std::size_t, float) { return -kInfinity; });
+  ASSERT_FALSE(masked);
+  EXPECT_EQ(masked.error().kind, ErrorKind::unsatisfiable);
+}
+
 }  // namespace
 }  // namespace plm

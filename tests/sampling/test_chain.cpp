@@ -15,31 +15,56 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-TEST(Chain, SeveralSamplersAgreeWithTheGoldenCases) { expect_golden("chains.json", 18); }
+TEST(Chain, SeveralSamplersAgreeWithTheGoldenCases) { expect_golden("chains.json", 49); }
 
-// llama.cpp's seeded draws, with its own random numbers: the index in descending order must be the same.
+// llama.cpp's seeded draws: its numbers, spent as it spends them, over its array as its samplers leave it.
 TEST(Chain, DrawsAsTheGoldenCases) {
   int compared = 0;
   for (const Json& test_case : golden_cases("dist.json")) {
-    const auto order = test_case.value("array_order", std::vector<std::size_t>{});
-    if (order.empty()) continue;
-    const auto logits = golden_input(test_case["input"]);
-    const auto descends = [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; };
-    if (!std::is_sorted(order.begin(), order.end(), descends)) continue;  // drawn in an order that is not ours
+    if (!test_case.contains("array_order")) continue;
     SCOPED_TRACE(test_case["id"].get<std::string>());
-    Candidates candidates;
-    ASSERT_TRUE(candidates.reset(logits));
-    for (const auto& sampler : golden_samplers(test_case)) ASSERT_TRUE(sampler->apply(candidates, {}));
-    const auto sorted = in_canonical_order(candidates);
-    std::mt19937 words(test_case["seed"].get<std::uint32_t>());
-    for (const Json& index : test_case["index"]) {
-      const double low = words();
-      const double u = (low + words() * 0x1p32) * 0x1p-64;
-      EXPECT_EQ(candidates.pick(u).id, sorted[index.get<std::size_t>()].id);
+    Chain chain = golden_chain(test_case);
+    for (std::size_t i = 0; i < test_case["selected"].size(); ++i) {
+      const Selection selection = select_golden(chain, test_case);
+      expect_choice(selection, test_case["selected"][i], test_case);
+      if (i < 4) {
+        EXPECT_EQ(selection.random, test_case["u_first4"][i].get<double>()) << i;
+      }
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 12 * 32);
+  EXPECT_EQ(compared, 18 * 32);
+}
+
+TEST(Chain, CountsOfTheGoldenDraws) {
+  int compared = 0;
+  for (const Json& test_case : golden_cases("dist.json")) {
+    if (!test_case.contains("counts_by_id")) continue;
+    Chain chain = golden_chain(test_case);
+    std::vector<std::size_t> counts(test_case["counts_by_id"].size());
+    for (std::size_t i = 0; i < test_case["draws"].get<std::size_t>(); ++i) {
+      ++counts[static_cast<std::size_t>(select_golden(chain, test_case).id)];
+    }
+    EXPECT_EQ(counts, test_case["counts_by_id"].get<std::vector<std::size_t>>());
+    ++compared;
+  }
+  EXPECT_EQ(compared, 1);
+}
+
+TEST(Chain, ASingleCandidateSpendsANumberOfLlamasStream) {
+  const auto cases = golden_cases("dist.json");
+  const Json& align = *std::find_if(cases.begin(), cases.end(), [](const Json& test_case) {
+    return test_case["id"].get<std::string>().starts_with("dist_align");
+  });
+  Chain chain = chain_of({{"samplers", ""}, {"rng", "mt19937"}});
+  Candidates workspace;
+  for (std::size_t i = 0; i < align["selected"].size(); ++i) {
+    const auto logits = golden_input(i % 3 == 0 ? "single8" : "desc8");  // in single8 token 3 is the only legal one
+    const auto selection = chain.select(logits, {.seed = align["seed"].get<std::uint32_t>()}, workspace);
+    ASSERT_TRUE(selection);
+    EXPECT_EQ(selection->id, align["selected"][i].get<int>()) << i;
+    chain.accept(selection->id);
+  }
 }
 
 TEST(Chain, DrawsFollowTheDistribution) {
@@ -98,6 +123,10 @@ TEST(Chain, OrderIsData) {
   };
   EXPECT_EQ(names(chain_of({})), "top_k top_p min_p temperature ");
   EXPECT_EQ(names(chain_of({{"samplers", "temp;nucleus;top-k"}})), "temperature top_p top_k ");
+  EXPECT_EQ(names(chain_of({{"sampler_seq", "tpk"}})), "temperature top_p top_k ");
+  EXPECT_EQ(names(chain_of({{"sampler_order", "5,0"}, {"smoothing_factor", "1"}})), "temperature smoothing top_k ");
+  EXPECT_EQ(names(chain_of({{"samplers", "top_k;top_k=3;top_p"}})), "top_k top_k top_p ");
+  EXPECT_EQ(names(chain_of({{"samplers", "adaptive_p;top_k"}, {"adaptive_target", "0.5"}})), "top_k adaptive_p ");
   EXPECT_EQ(names(chain_of({{"samplers", ""}})), "");
   EXPECT_EQ(names(chain_of({{"top_k", "-1"}, {"min_p", "0"}, {"temp", "1"}})), "top_p ");
 }
@@ -114,7 +143,7 @@ TEST(Chain, RefusesUnknownSamplersNamingTheKnown) {
     const auto chain = Chain::create(settings);
     ASSERT_FALSE(chain) << order;
     EXPECT_EQ(chain.error().kind, ErrorKind::usage);
-    EXPECT_NE(chain.error().message.find("greedy, min_p, temperature, top_k, top_p"), std::string::npos);
+    EXPECT_NE(chain.error().message.find("greedy, infill, logit_bias, min_p, min_tokens"), std::string::npos);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -36,6 +37,39 @@ TEST(RowScan, WeightsEqualTheReferenceToTheBit) {
       sum += static_cast<double>(plain[i]);
     }
     EXPECT_NEAR(fast_sum, sum, 1e-12 * sum);
+  }
+}
+
+TEST(RowScan, DistanceSumsEqualTheReferenceToTheBit) {
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 1000U, 4099U}) {
+    auto row = random_row(size, static_cast<unsigned>(size));
+    row[size / 2] = -kInfinity;
+    row[size / 3] = 0.0F;
+    std::vector<float> weights(size);
+    (void)row_weights(row, 0.0F, weights.data());
+    const double fast = row_distance_sum(row, 0.0F, weights);
+    EXPECT_EQ(fast, row_distance_sum_reference(row, 0.0F, weights)) << size;
+    double sum = 0;
+    for (std::size_t i = 0; i < size; ++i) sum += weights[i] > 0 ? static_cast<double>(weights[i]) * -row[i] : 0.0;
+    EXPECT_NEAR(fast, sum, 1e-12 * sum + 1e-300);
+  }
+}
+
+TEST(RowScan, SplitsEqualTheReferenceToTheBit) {
+  for (const std::size_t size : {1U, 8U, 1000U, 4099U}) {
+    auto row = random_row(size, static_cast<unsigned>(size));
+    row[size / 2] = -kInfinity;
+    row[0] = 0.0F;
+    std::vector<float> weights(size);
+    (void)row_weights(row, 0.0F, weights.data());
+    for (const RowBounds bounds : {RowBounds{0, 0, 0}, RowBounds{0, 0.5F, 30}, RowBounds{0, 60, kInfinity}}) {
+      std::vector<std::uint32_t> scratch, plain_scratch;
+      std::span<std::uint32_t> between, plain_between;
+      const double sum = row_split(row, weights, bounds, scratch, between);
+      EXPECT_EQ(sum, row_split_reference(row, weights, bounds, plain_scratch, plain_between));
+      EXPECT_TRUE(std::equal(between.begin(), between.end(), plain_between.begin(), plain_between.end()));
+      for (const std::uint32_t i : between) EXPECT_TRUE(-row[i] >= bounds.near && -row[i] < bounds.far);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/control_page.h"
 #include "decode/decoder.h"
 #include "model/architecture.h"
 #include "sampling/sampler.h"
@@ -15,6 +16,10 @@ constexpr Parameter kFlags[] = {
     {.name = "json", .summary = "one JSON object", .type = ParameterType::boolean, .tag = Tag::pipe},
     {.name = "markdown",
      .summary = "as Markdown, for reference pages",
+     .type = ParameterType::boolean,
+     .tag = Tag::pipe},
+    {.name = "controls",
+     .summary = "the reference page of every sampling control, as Markdown",
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
 };
@@ -123,6 +128,10 @@ std::string as_text(const std::vector<Registry>& registries) {
 }
 
 Result<int> run(Invocation& call) {
+  if (call.settings.boolean("controls")) {
+    call.terminal.data(control_page());
+    return 0;
+  }
   const auto registries = all_registries();
   if (call.settings.boolean("json")) {
     call.terminal.data(as_json(registries));

@@ -7,8 +7,12 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
+#include "cli/recipe_flags.h"
+#include "cli/text_flags.h"
+#include "cli/text_record.h"
 
 namespace plm {
 namespace {
@@ -63,6 +67,15 @@ constexpr Parameter kFlags[] = {
      .summary = "for each text a JSON object on a line of its own",
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
+    kBanPhraseFlag,
+    kNegativePromptFlag,
+    kGuidanceScaleFlag,
+    kLogprobsFlag,
+    kLogprobsOfFlag,
+    kEchoFlag,
+    kTraceFlag,
+    kTraceTopFlag,
+    kRecipeOutFlag,
 };
 constexpr Argument kArguments[] = {kModelArgument};
 
@@ -100,12 +113,35 @@ Result<std::vector<TokenId>> encode(const Prompt& prompt, const Settings& settin
 // One text as it is being written.
 struct Writing {
   std::uint64_t seed = 0;
-  std::string text;
-  std::vector<TokenId> ids;
-  FinishReason reason = FinishReason::interrupted;  // until it has finished
-  double first_token_ms = 0;                        // since the command began, as the others; 0: none yet
+  std::unique_ptr<TextRecord> record;
+  double first_token_ms = 0;  // since the command began, as the others; 0: none yet
   double last_token_ms = 0;
+  Json logprobs = Json::array();         // of the tokens written
+  Json prompt_logprobs = Json::array();  // of the prompt's
 };
+
+// A combination of flags that has no meaning.
+Result<void> check_flags(const Settings& settings) {
+  const bool has_one_text = settings.integer("parallel") == 1;
+  for (const char* name : {"trace", "recipe_out"}) {
+    if (settings.was_given(name) && !has_one_text) {
+      return fail(ErrorKind::usage, "{}: is about one text; leave --parallel out", flag_name(name));
+    }
+  }
+  if (settings.was_given("logprobs") && !settings.boolean("json")) {
+    return fail(ErrorKind::usage, "--logprobs: are fields of a JSON object; add --json");
+  }
+  for (const char* name : {"logprobs_of", "echo"}) {
+    if (settings.was_given(name) && !settings.was_given("logprobs")) {
+      return fail(ErrorKind::usage, "{}: says how --logprobs are given, which is missing", flag_name(name));
+    }
+  }
+  const bool is_guided = settings.was_given("negative_prompt") && !settings.text("negative_prompt").empty();
+  if (settings.real("guidance_scale") != 1 && !is_guided) {
+    return fail(ErrorKind::usage, "--guidance-scale: moves away from a --negative-prompt, which is missing");
+  }
+  return {};
+}
 
 double per_second(std::size_t tokens, double ms) { return ms > 0 ? static_cast<double>(tokens) / ms * 1000 : 0.0; }
 
@@ -121,7 +157,10 @@ class Run {
  private:
   // Streams when there is one text; several are printed whole, one after another.
   [[nodiscard]] bool streams() const { return writings_.size() == 1 && !as_json_; }
+  Result<GenerationRequest> request(const Engine& engine) const;
+  Result<void> record(const Engine& engine, const GenerationRequest& request, const Generation& generation);
   void on_event(Writing& writing, const Event& event);
+  [[nodiscard]] Json logprob_json(const Event& event) const;
   void show_progress(const Generation& generation);
   void print();
   void print_statistics();
@@ -134,31 +173,68 @@ class Run {
   double start_ms_ = 0;  // when the first pass began
   std::vector<TokenId> prompt_;
   std::vector<Writing> writings_;
+  std::vector<std::string> warnings_;
+  const Vocabulary* vocabulary_ = nullptr;
+  std::unique_ptr<TraceFile> trace_;
 };
 
-Result<int> Run::run() {
-  PLM_TRY_ASSIGN(const std::string path, resolve_model(call_.argument(0)));
-  PLM_TRY_ASSIGN(const Prompt prompt, read_prompt(call_));
-  // What the texts have in common is a sequence of its own while they fork from it.
-  PLM_TRY_ASSIGN(const auto engine, load_engine(call_, path, writings_.size() + 1));
-  load_ms_ = since_start_.elapsed_ms();
-  PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, engine->tokenizer()));
-
+Result<GenerationRequest> Run::request(const Engine& engine) const {
+  const Settings& settings = call_.settings;
   GenerationRequest request{
       .prompt = prompt_,
-      .max_tokens = static_cast<std::size_t>(call_.settings.integer("max_tokens")),  // -1 becomes the largest number
-      .sampling = &call_.settings,
+      .max_tokens = static_cast<std::size_t>(settings.integer("max_tokens")),  // -1 becomes the largest number
+      .sampling = &settings,
       .stops = call_.all("stop"),
-      .seed = chosen_seed(call_.settings),
-      .ignore_end = call_.settings.boolean("ignore_eos"),
+      .seed = chosen_seed(settings),
+      .ignore_end = settings.boolean("ignore_eos"),
+      .banned_phrases = call_.all("ban_phrase"),
+      .guidance_scale = settings.real("guidance_scale"),
   };
-  for (std::size_t i = 0; i < writings_.size(); ++i) writings_[i].seed = request.seed + i;
+  if (request.guidance_scale != 1) {
+    const Prompt negative{.text = settings.text("negative_prompt"), .ids = {}};
+    PLM_TRY_ASSIGN(request.negative_prompt, encode(negative, settings, engine.tokenizer()));
+  }
+  if (settings.was_given("trace") || settings.was_given("recipe_out")) {
+    request.trace_top = static_cast<std::size_t>(settings.integer("trace_top"));
+  }
+  if (settings.was_given("logprobs")) {
+    const bool of_chain = settings.text("logprobs_of") == "chain";
+    request.log_probabilities =
+        LogProbabilityWish{.of = of_chain ? LogProbabilityWish::Of::chain : LogProbabilityWish::Of::model,
+                           .top = static_cast<std::size_t>(settings.integer("logprobs")),
+                           .prompt = settings.boolean("echo")};
+  }
+  return request;
+}
+
+Result<int> Run::run() {
+  PLM_TRY(check_flags(call_.settings));
+  PLM_TRY_ASSIGN(const std::string path, resolve_model(call_.argument(0)));
+  PLM_TRY_ASSIGN(const Prompt prompt, read_prompt(call_));
+  // What the texts have in common is a sequence of its own while they fork from it; a guided text takes two.
+  const std::size_t sequences = call_.settings.real("guidance_scale") != 1 ? 2 * writings_.size() : writings_.size();
+  PLM_TRY_ASSIGN(const auto engine, load_engine(call_, path, sequences + 1));
+  vocabulary_ = &engine->vocabulary();
+  load_ms_ = since_start_.elapsed_ms();
+  PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, engine->tokenizer()));
+  PLM_TRY_ASSIGN(const GenerationRequest request, this->request(*engine));
+  if (call_.settings.was_given("trace")) {
+    PLM_TRY_ASSIGN(trace_, TraceFile::create(call_.settings.text("trace")));
+  }
+
+  for (std::size_t i = 0; i < writings_.size(); ++i) {
+    writings_[i].seed = request.seed + i;
+    writings_[i].record = std::make_unique<TextRecord>(*vocabulary_, trace_.get());
+  }
   const auto listeners = [this](std::size_t i) -> Listener {
     return [this, i](const Event& event) { on_event(writings_[i], event); };
   };
   stop_between_batches();
   start_ms_ = since_start_.elapsed_ms();
   PLM_TRY_ASSIGN(const auto generations, engine->start_many(request, writings_.size(), listeners, was_interrupted));
+  const auto warnings = generations.front()->warnings();
+  warnings_.assign(warnings.begin(), warnings.end());
+  for (const std::string& sentence : warnings_) call_.terminal.warning(sentence);
   const auto is_over = [&] {
     show_progress(*generations.front());
     return was_interrupted() || call_.terminal.failure().has_value();
@@ -171,31 +247,54 @@ Result<int> Run::run() {
     if (generation->done()) PLM_TRY(generation->take());
   }
   print();
+  PLM_TRY(record(*engine, request, *generations.front()));
   return was_interrupted() ? static_cast<int>(ErrorKind::interrupted) : 0;
 }
 
+// The files that were asked for besides.
+Result<void> Run::record(const Engine& engine, const GenerationRequest& request, const Generation& generation) {
+  if (trace_ != nullptr) PLM_TRY(trace_->close());
+  if (!call_.settings.was_given("recipe_out")) return {};
+  PLM_TRY_ASSIGN(const RecipeFacts facts, recipe_facts(call_, engine));
+  const Json recipe = make_recipe(engine, request, generation, facts, writings_.front().record->finish());
+  return write_text(call_.settings.text("recipe_out"), json_text(recipe, 1) + "\n");
+}
+
 void Run::on_event(Writing& writing, const Event& event) {
+  writing.record->on_event(event);
   if (event.kind == EventKind::committed) {
     writing.last_token_ms = since_start_.elapsed_ms();
-    if (writing.ids.empty()) writing.first_token_ms = writing.last_token_ms;
-    writing.ids.push_back(event.token);
+    if (writing.first_token_ms == 0) writing.first_token_ms = writing.last_token_ms;
+    if (call_.settings.was_given("logprobs")) writing.logprobs.push_back(logprob_json(event));
+  } else if (event.kind == EventKind::scored) {
+    writing.prompt_logprobs.push_back(logprob_json(event));
+  } else if (event.kind == EventKind::deleted) {
+    if (!writing.logprobs.empty()) writing.logprobs.erase(writing.logprobs.size() - 1);
   } else if (event.kind == EventKind::stable_prefix) {
-    writing.text += event.text;
     if (streams()) call_.terminal.data(event.text);
-  } else if (event.kind == EventKind::finished) {
-    writing.reason = event.reason;
-    if (event.reason == FinishReason::end_of_text && !writing.ids.empty()) writing.ids.pop_back();
   }
 }
 
+Json Run::logprob_json(const Event& event) const {
+  const auto entry = [&](TokenId id, double log_probability) {
+    return Json{{"id", id},
+                {"text", detokenize(*vocabulary_, std::span(&id, 1), {.show_special = true})},
+                {"logprob", log_probability}};  // null for what the chain removed
+  };
+  Json json = entry(event.token, event.log_probability);
+  json["top"] = Json::array();
+  for (const TokenLogProbability& likely : event.top) json["top"].push_back(entry(likely.id, likely.log_probability));
+  return json;
+}
+
 void Run::show_progress(const Generation& generation) {
-  if (!writings_.front().ids.empty() || prompt_.size() < 2) return;
+  if (!writings_.front().record->ids().empty() || prompt_.size() < 2) return;
   call_.terminal.progress("reading the prompt",
                           static_cast<double>(generation.state_length()) / static_cast<double>(prompt_.size()));
 }
 
 Json Run::timings(const Writing& writing) const {
-  const std::size_t count = writing.ids.size();
+  const std::size_t count = writing.record->ids().size();
   const double prefill_ms = std::max(0.0, writing.first_token_ms - start_ms_);
   const double decode_ms = writing.last_token_ms - writing.first_token_ms;
   return {{"load_ms", load_ms_},
@@ -212,15 +311,19 @@ Json Run::timings(const Writing& writing) const {
 void Run::print() {
   for (const Writing& writing : writings_) {
     if (as_json_) {
-      Json object = {{"text", writing.text},
-                     {"ids", writing.ids},
-                     {"finish_reason", finish_reason_name(writing.reason)},
+      const TextRecord& record = *writing.record;
+      Json object = {{"text", record.text()},
+                     {"ids", record.ids()},
+                     {"finish_reason", finish_reason_name(record.reason())},
                      {"timings", timings(writing)}};
       if (writings_.size() > 1) object["seed"] = writing.seed;
+      if (call_.settings.was_given("logprobs")) object["logprobs"] = writing.logprobs;
+      if (call_.settings.boolean("echo")) object["prompt_logprobs"] = writing.prompt_logprobs;
+      if (!warnings_.empty()) object["warnings"] = warnings_;
       call_.terminal.data(json_text(object) + "\n");
     } else if (!streams()) {
       call_.terminal.line(fmt::format("--- seed {}", writing.seed));
-      call_.terminal.data(writing.text + "\n");
+      call_.terminal.data(writing.record->text() + "\n");
     }
   }
   print_statistics();
@@ -230,12 +333,12 @@ void Run::print_statistics() {
   for (const Writing& writing : writings_) {
     const Json t = timings(writing);
     call_.terminal.line(fmt::format("[seed {}: {}, {} tokens written at {:.1f}/s]", writing.seed,
-                                    finish_reason_name(writing.reason), writing.ids.size(),
+                                    finish_reason_name(writing.record->reason()), writing.record->ids().size(),
                                     t["decode_tokens_per_s"].get<double>()));
   }
   const Json t = timings(writings_.front());
   std::string line = fmt::format("[load {:.0f} ms, ", load_ms_);
-  if (!writings_.front().ids.empty()) {
+  if (!writings_.front().record->ids().empty()) {
     line += fmt::format("first token {:.0f} ms, prompt {} tokens at {:.0f}/s, ", t["first_token_ms"].get<double>(),
                         prompt_.size(), t["prefill_tokens_per_s"].get<double>());
   }

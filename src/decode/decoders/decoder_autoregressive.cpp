@@ -1,79 +1,235 @@
 // One token after another: a pass over what is new, a draw from the last row, a commit; the canvas keeps exactly one
-// open cell at its end. Source: datasheet, causal decoding. Tested by tests/decode/test_decoder_autoregressive.cpp and
-// the golden trajectories in tests/engine/.
+// open cell at its end. Source: datasheet, causal decoding.
+//
+// With banned phrases a token that may belong to one is held back, and taken back when it does (decode/phrase_bans.h):
+// its cell is deleted and another token drawn from the same row. Tested by tests/decode/test_decoder_autoregressive.cpp
+// and the golden trajectories in tests/engine/.
 #include <algorithm>
 
+#include "decode/choice.h"
 #include "decode/decoder.h"
 
 namespace plm {
 namespace {
 
-/// Chooses the token of the open cell at `position` from the answer of the last row.
-Result<Selection> choose(DecodeJob& job, const PassAnswer& answer, std::size_t position, Candidates& workspace) {
-  const RowStatistics& statistics = answer.statistics.front();
-  if (statistics.bad != 0) {
-    return fail(ErrorKind::failed, "position {}: the network gave NaN or infinite logits; check the model file",
-                position);
+constexpr std::size_t kScoredRows = 64;  // rows of a prompt whose logits lie in memory at once
+
+/// One text under way.
+class Writing {
+ public:
+  Writing(Session& session, DecodeJob& job) : session_(session), job_(job), needs_logits_(needs_logits(job)) {
+    const std::vector<TokenId> prompt = job.canvas.tokens();
+    prompt_length_ = prompt.size();
+    job.chain.begin(prompt);
+    PLM_CHECK(session.state_length() < prompt.size());  // one row at least must be computed to draw from
+    unseen_.assign(prompt.begin() + static_cast<std::ptrdiff_t>(session.state_length()), prompt.end());
+    if (job.max_tokens == 0) outcome_.reason = FinishReason::length;
+    if (prompt.size() >= session.context_length()) outcome_.reason = FinishReason::context;
   }
-  if (job.chain.is_greedy()) return Selection{statistics.argmax, 1.0, 0.0, 1};
-  const DrawPlace place{.seed = job.seed, .cell = static_cast<std::uint32_t>(position)};
-  return job.chain.select(answer.results.front().values, place, workspace);
+
+  // Rows of the prompt that are to be scored go ahead in pieces; the last row is left for the draw unless nothing is to
+  // be drawn.
+  [[nodiscard]] bool has_rows_to_score() const {
+    return job_.log_probabilities.has_value() && job_.log_probabilities->prompt && unseen_.size() > 1 &&
+           outcome_.tokens.empty();
+  }
+  PassRequest scoring_request() {
+    yields_.clear();
+    const std::size_t count = std::min(unseen_.size() - 1, kScoredRows);
+    for (std::uint32_t row = 0; row < count; ++row) yields_.push_back({row, YieldKind::logits, 0});
+    return {.tokens = std::span(unseen_).first(count), .yields = yields_};
+  }
+  Result<void> score(const PassAnswer& answer);
+
+  [[nodiscard]] bool goes_on() const { return outcome_.reason == FinishReason::none; }
+  /// Opens the next cell; whether a pass is needed to decide it.
+  bool open() {
+    const std::size_t position = job_.canvas.size();
+    cell_ = job_.canvas.append_open(kNoToken);
+    session_.emit({.kind = EventKind::inserted, .cell = cell_, .position = position});
+    return !again_.has_value();
+  }
+  PassRequest request() {
+    yields_.assign(1, {.row = static_cast<std::uint32_t>(unseen_.size() - 1),
+                       .kind = needs_logits_ ? YieldKind::logits : YieldKind::statistics});
+    return {.tokens = unseen_, .yields = yields_};
+  }
+  /// Decides the open cell by the row that came back, or the one that is drawn from again.
+  Result<void> write(const PassAnswer* answer);
+  void finish() {
+    release(held_.size());  // nothing can complete a phrase any more
+    emit_text(job_.text.finish());
+    session_.emit({.kind = EventKind::finished, .reason = outcome_.reason});
+  }
+  DecodeOutcome take() { return std::move(outcome_); }
+
+ private:
+  struct Held {
+    std::size_t position;
+    TokenId token;
+  };
+
+  Result<Choice> choose_from(const PassAnswer* answer, std::size_t position);
+  void commit(const Choice& choice, std::size_t position);
+  Result<bool> ban(TokenId token, std::size_t position);
+  void release(std::size_t count);
+  void take_back(std::size_t position);
+  void emit_text(std::string text) {
+    if (!text.empty()) session_.emit({.kind = EventKind::stable_prefix, .text = std::move(text)});
+  }
+
+  Session& session_;
+  DecodeJob& job_;
+  const bool needs_logits_;
+  std::size_t prompt_length_ = 0;
+  DecodeOutcome outcome_;
+  std::vector<TokenId> unseen_;              // by the network
+  std::vector<Yield> yields_;                // of the pass in progress
+  CellId cell_ = 0;                          // that is open
+  std::vector<float> row_;                   // from which its token is drawn, if phrases are banned
+  std::optional<std::vector<float>> again_;  // from which it is drawn after others were taken back
+  std::vector<Held> held_;                   // written, and not yet text
+};
+
+Result<void> check_row(const RowStatistics& statistics, std::size_t position) {
+  if (statistics.bad == 0) return {};
+  return fail(ErrorKind::failed, "position {}: the network gave NaN or infinite logits; check the model file",
+              position);
 }
 
-/// Why the text ends after the token just committed; none when it goes on.
-FinishReason reason_to_stop(const Session& session, const DecodeJob& job, std::size_t written) {
-  if (job.text.stopped()) return FinishReason::stop;
-  if (written >= job.max_tokens) return FinishReason::length;
-  if (job.canvas.size() >= session.context_length()) return FinishReason::context;
-  return FinishReason::none;
+Result<void> Writing::score(const PassAnswer& answer) {
+  const std::size_t count = answer.results.size();
+  const std::size_t first = session_.state_length() - count;  // position of the first row
+  for (std::size_t i = 0; i < count; ++i) {
+    PLM_TRY(check_row(answer.statistics[i], first + i));
+    const Cell& cell = job_.canvas.at(first + i + 1);
+    PLM_TRY_ASSIGN(const GivenScore score, score_given(job_, answer.results[i].values, first + i + 1, cell.token));
+    session_.emit({.kind = EventKind::scored,
+                   .cell = cell.id,
+                   .token = cell.token,
+                   .position = first + i + 1,
+                   .log_probability = score.log_probability,
+                   .top = score.top});
+  }
+  unseen_.erase(unseen_.begin(), unseen_.begin() + static_cast<std::ptrdiff_t>(count));
+  return {};
 }
 
-void emit_text(Session& session, std::string text) {
-  if (!text.empty()) session.emit({.kind = EventKind::stable_prefix, .text = std::move(text)});
+Result<Choice> Writing::choose_from(const PassAnswer* answer, std::size_t position) {
+  if (answer != nullptr) {
+    const RowStatistics& statistics = answer->statistics.front();
+    PLM_TRY(check_row(statistics, position));
+    if (!needs_logits_) return Choice{.selection = {statistics.argmax, 1.0, 0.0, 1}};
+  }
+  const auto logits =
+      answer != nullptr ? std::span<const float>(answer->results.front().values) : std::span<const float>(*again_);
+  if (!job_.bans.has_value()) return choose(job_, logits, position);
+  row_.assign(logits.begin(), logits.end());
+  again_.reset();
+  return choose(job_, job_.bans->allowed(row_, position), position);
+}
+
+Result<void> Writing::write(const PassAnswer* answer) {
+  const std::size_t position = job_.canvas.size() - 1;
+  PLM_TRY_ASSIGN(const Choice choice, choose_from(answer, position));
+  const TokenId token = choice.selection.id;
+  commit(choice, position);
+  if (std::find(job_.end_tokens.begin(), job_.end_tokens.end(), token) != job_.end_tokens.end()) {
+    outcome_.reason = FinishReason::end_of_text;
+    return {};
+  }
+  outcome_.tokens.push_back(token);
+  held_.push_back({position, token});
+  unseen_.assign(1, token);
+  if (!job_.bans.has_value()) {
+    release(1);
+  } else {
+    PLM_TRY_ASSIGN(const bool was_taken_back, ban(token, position));
+    if (was_taken_back) return {};
+    release(job_.bans->release());
+  }
+  if (!goes_on()) return {};
+  if (outcome_.tokens.size() >= job_.max_tokens) {
+    outcome_.reason = FinishReason::length;
+  } else if (job_.canvas.size() >= session_.context_length()) {
+    outcome_.reason = FinishReason::context;
+  }
+  return {};
+}
+
+void Writing::commit(const Choice& choice, std::size_t position) {
+  job_.canvas.commit(cell_, choice.selection.id);
+  job_.chain.accept(choice.selection.id);
+  session_.emit({.kind = EventKind::committed,
+                 .cell = cell_,
+                 .token = choice.selection.id,
+                 .position = position,
+                 .probability = choice.selection.probability,
+                 .log_probability = choice.log_probability,
+                 .top = choice.top,
+                 .trace = choice.trace.has_value() ? &*choice.trace : nullptr});
+}
+
+// Whether the token completes a banned phrase; then that is gone, and the first of its cells is to be drawn again.
+Result<bool> Writing::ban(TokenId token, std::size_t position) {
+  job_.bans->push(token, position, row_);
+  PLM_TRY_ASSIGN(auto rewind, job_.bans->rewind());
+  if (!rewind.has_value()) return false;
+  take_back(rewind->position);
+  job_.chain.roll_back(rewind->position);
+  session_.truncate_state(std::min(session_.state_length(), rewind->position));
+  again_ = std::move(rewind->logits);
+  return true;
+}
+
+// The oldest tokens become text. A stop string among them ends it there, so what was written behind it goes.
+void Writing::release(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    emit_text(job_.text.push(held_[i].token));
+    if (!job_.text.stopped()) continue;
+    take_back(held_[i].position + 1);
+    held_.clear();
+    outcome_.reason = FinishReason::stop;
+    return;
+  }
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+// Takes back all that was written from `position` on, none of which has become text.
+void Writing::take_back(std::size_t position) {
+  while (job_.canvas.size() > position) {
+    const CellId cell = job_.canvas.cells().back().id;
+    job_.canvas.erase(cell);
+    session_.emit({.kind = EventKind::deleted, .cell = cell, .position = job_.canvas.size()});
+  }
+  while (!held_.empty() && held_.back().position >= position) held_.pop_back();
+  outcome_.tokens.resize(std::min(outcome_.tokens.size(), position - prompt_length_));
 }
 
 Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
-  DecodeOutcome outcome;
-  Candidates workspace;
-  const std::vector<TokenId> prompt = job.canvas.tokens();
-  PLM_CHECK(session.state_length() < prompt.size());  // one row at least must be computed to draw from
-  std::vector<TokenId> unseen(prompt.begin() + static_cast<std::ptrdiff_t>(session.state_length()), prompt.end());
-  const YieldKind kind = job.chain.is_greedy() ? YieldKind::statistics : YieldKind::logits;
-  if (job.max_tokens == 0) outcome.reason = FinishReason::length;
-  if (job.canvas.size() >= session.context_length()) outcome.reason = FinishReason::context;
-
-  while (outcome.reason == FinishReason::none) {
-    const std::size_t position = job.canvas.size();
-    const CellId cell = job.canvas.append_open(kNoToken);
-    session.emit({.kind = EventKind::inserted, .cell = cell, .position = position});
-
-    const Yield yield{.row = static_cast<std::uint32_t>(unseen.size() - 1), .kind = kind};
-    const PassRequest request{.tokens = unseen, .yields = std::span(&yield, 1)};
+  Writing writing(session, job);
+  while (writing.has_rows_to_score()) {
+    const PassRequest request = writing.scoring_request();
     const Result<PassAnswer> answer = co_await session.pass(request);
     if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
-    session.emit({.kind = EventKind::pass_ran, .rows = unseen.size()});
-
-    const Result<Selection> chosen = choose(job, *answer, position, workspace);
-    if (!chosen.has_value()) co_return tl::unexpected<Error>(chosen.error());
-    job.canvas.commit(cell, chosen->id);
-    session.emit({.kind = EventKind::committed,
-                  .cell = cell,
-                  .token = chosen->id,
-                  .position = position,
-                  .probability = chosen->probability});
-
-    if (std::find(job.end_tokens.begin(), job.end_tokens.end(), chosen->id) != job.end_tokens.end()) {
-      outcome.reason = FinishReason::end_of_text;
-      break;
-    }
-    outcome.tokens.push_back(chosen->id);
-    emit_text(session, job.text.push(chosen->id));
-    outcome.reason = reason_to_stop(session, job, outcome.tokens.size());
-    unseen.assign(1, chosen->id);
+    session.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size()});
+    const Result<void> scored = writing.score(*answer);
+    if (!scored.has_value()) co_return tl::unexpected<Error>(scored.error());
   }
-  emit_text(session, job.text.finish());
-  session.emit({.kind = EventKind::finished, .reason = outcome.reason});
-  co_return outcome;
+  while (writing.goes_on()) {
+    std::optional<PassAnswer> row;
+    if (writing.open()) {
+      const PassRequest request = writing.request();
+      Result<PassAnswer> answer = co_await session.pass(request);
+      if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
+      session.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size()});
+      row = std::move(*answer);
+    }
+    const Result<void> written = writing.write(row.has_value() ? &*row : nullptr);
+    if (!written.has_value()) co_return tl::unexpected<Error>(written.error());
+  }
+  writing.finish();
+  co_return writing.take();
 }
 
 }  // namespace

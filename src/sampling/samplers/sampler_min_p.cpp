@@ -16,7 +16,7 @@ class MinP : public Sampler {
         min_keep_(static_cast<std::size_t>(min_keep)) {}
   bool is_neutral() const override { return is_neutral_; }
   EffectOnBest effect_on_best() const override { return EffectOnBest::kept; }
-  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) override {
+  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) const override {
     if (!is_neutral_) candidates.keep_at_least(candidates.highest() + distance_, min_keep_);
     return {};
   }
@@ -40,6 +40,12 @@ constexpr Parameter kParameters[] = {
     kMinKeep,
 };
 
+constexpr ControlNote kNotes[] = {
+    {"min_p", "support, entropy and diversity: down, least where the model is unsure; accuracy at high temperature: up",
+     ""},
+    kMinKeepNote,
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_min_p;
@@ -49,7 +55,9 @@ constinit const SamplerDefinition sampler_min_p = {
              .summary = "keeps tokens by their probability relative to the likeliest",
              .source = "datasheet part V; Nguyen et al. 2025",
              .parameters = kParameters},
-    .create = [](const Settings& settings) -> Result<std::unique_ptr<Sampler>> {
+    .rule = "tokens with p >= min_p p_max stay: z >= z_max + ln min_p",
+    .notes = kNotes,
+    .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<MinP>(settings.real("min_p"), settings.integer("min_keep"));
     },
 };

@@ -11,7 +11,8 @@ class TopK : public Sampler {
   explicit TopK(std::int64_t k) : k_(k) {}
   bool is_neutral() const override { return k_ <= 0; }
   EffectOnBest effect_on_best() const override { return k_ == 1 ? EffectOnBest::alone : EffectOnBest::kept; }
-  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) override {
+  LlamaOrder llama_order() const override { return LlamaOrder::canonical; }
+  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) const override {
     if (k_ > 0) candidates.keep_top(static_cast<std::size_t>(k_));
     return {};
   }
@@ -31,6 +32,10 @@ constexpr Parameter kParameters[] = {{
     .unit = "tokens",
 }};
 
+constexpr ControlNote kNotes[] = {
+    {"top_k", "support: up to k; entropy and diversity: up (0: no cut)", "vllm: -1 or 0 for all; openai: none"},
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_top_k;
@@ -40,7 +45,9 @@ constinit const SamplerDefinition sampler_top_k = {
              .summary = "keeps a fixed number of the likeliest tokens",
              .source = "datasheet part V; Fan et al. 2018",
              .parameters = kParameters},
-    .create = [](const Settings& settings) -> Result<std::unique_ptr<Sampler>> {
+    .rule = "the k greatest logits stay",
+    .notes = kNotes,
+    .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopK>(settings.integer("top_k"));
     },
 };

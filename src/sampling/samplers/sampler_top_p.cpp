@@ -14,7 +14,8 @@ class TopP : public Sampler {
   EffectOnBest effect_on_best() const override {
     return p_ == 0 && min_keep_ <= 1 ? EffectOnBest::alone : EffectOnBest::kept;
   }
-  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) override {
+  LlamaOrder llama_order() const override { return LlamaOrder::canonical; }
+  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) const override {
     if (p_ < 1) candidates.keep_mass(p_, min_keep_);
     return {};
   }
@@ -37,6 +38,11 @@ constexpr Parameter kParameters[] = {
     kMinKeep,
 };
 
+constexpr ControlNote kNotes[] = {
+    {"top_p", "support, entropy and diversity: up, most where the model is unsure (1: no cut)", ""},
+    kMinKeepNote,
+};
+
 }  // namespace
 
 extern const SamplerDefinition sampler_top_p;
@@ -46,7 +52,9 @@ constinit const SamplerDefinition sampler_top_p = {
              .summary = "keeps the likeliest tokens up to a total probability",
              .source = "datasheet part V; Holtzman et al. 2020",
              .parameters = kParameters},
-    .create = [](const Settings& settings) -> Result<std::unique_ptr<Sampler>> {
+    .rule = "the fewest tokens with p_1 + ... + p_k >= top_p stay",
+    .notes = kNotes,
+    .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<TopP>(settings.real("top_p"), settings.integer("min_keep"));
     },
 };

@@ -14,7 +14,7 @@ TEST(Greedy, TakesTheFirstMaximumOfTheGoldenCases) {
     const auto logits = golden_input(test_case["input"]);
     Candidates candidates;
     ASSERT_TRUE(candidates.reset(logits));
-    ASSERT_TRUE(golden_samplers(test_case)[0]->apply(candidates, {}));
+    apply_golden(golden_samplers(test_case), candidates);
     ASSERT_EQ(candidates.size(), 1U);
     EXPECT_EQ(candidates.id(0), test_case["selected"][0].get<int>());
     ++compared;

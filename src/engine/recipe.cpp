@@ -1,0 +1,187 @@
+#include "engine/recipe.h"
+
+#include <limits>
+#include <map>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace plm {
+namespace {
+
+constexpr std::size_t kMostTexts = 4096;  // stop strings, banned phrases
+constexpr std::string_view kNoDifference = "model.path";
+
+Json given_settings(const Settings* settings) {
+  Json given = Json::object();
+  if (settings == nullptr) return given;
+  const Json all = settings->as_json();
+  for (const Parameter& parameter : sampling_parameters()) {
+    if (settings->was_given(parameter.name)) given[std::string(parameter.name)] = all.at(std::string(parameter.name));
+  }
+  return given;
+}
+
+// Reads the members of a recipe one by one; the first one that is wrong is the error.
+class Reader {
+ public:
+  Reader(const Json& recipe, std::string_view name) : recipe_(recipe), name_(name) {}
+
+  Result<const Json*> member(const Json& object, const char* key, Json::value_t type, std::string_view expected) const {
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    if (!object.is_object() || found == object.end()) {
+      return fail(ErrorKind::bad_input, "{}: {} is missing; expected a recipe that plm wrote", name_, key);
+    }
+    const bool is_number = type == Json::value_t::number_float && found->is_number();
+    if (found->type() != type && !is_number) return wrong(key, *found, expected);
+    return &*found;
+  }
+  Result<const Json*> object(const char* key) const { return member(recipe_, key, Json::value_t::object, "an object"); }
+  Result<std::string> text(const Json& in, const char* key) const {
+    PLM_TRY_ASSIGN(const Json* value, member(in, key, Json::value_t::string, "a text"));
+    return value->get<std::string>();
+  }
+  Result<std::uint64_t> count(const Json& in, const char* key) const {
+    PLM_TRY_ASSIGN(const Json* value, member(in, key, Json::value_t::number_unsigned, "a whole number, not negative"));
+    return value->get<std::uint64_t>();
+  }
+  Result<bool> boolean(const Json& in, const char* key) const {
+    PLM_TRY_ASSIGN(const Json* value, member(in, key, Json::value_t::boolean, "true or false"));
+    return value->get<bool>();
+  }
+  Result<double> real(const Json& in, const char* key) const {
+    PLM_TRY_ASSIGN(const Json* value, member(in, key, Json::value_t::number_float, "a number"));
+    return value->get<double>();
+  }
+  Result<std::vector<TokenId>> ids(const Json& in, const char* key) const {
+    PLM_TRY_ASSIGN(const Json* value, member(in, key, Json::value_t::array, "an array of token ids"));
+    std::vector<TokenId> ids;
+    for (const Json& id : *value) {
+      if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<TokenId>::max()) {
+        return wrong(key, id, "token ids");
+      }
+      ids.push_back(id.get<TokenId>());
+    }
+    return ids;
+  }
+  Result<std::vector<std::string>> texts(const Json& in, const char* key) const {
+    PLM_TRY_ASSIGN(const Json* value, member(in, key, Json::value_t::array, "an array of texts"));
+    if (value->size() > kMostTexts) return wrong(key, value->size(), fmt::format("at most {} texts", kMostTexts));
+    std::vector<std::string> texts;
+    for (const Json& text : *value) {
+      if (!text.is_string()) return wrong(key, text, "texts");
+      texts.push_back(text.get<std::string>());
+    }
+    return texts;
+  }
+  [[nodiscard]] tl::unexpected<Error> wrong(std::string_view key, const Json& found, std::string_view expected) const {
+    return fail(ErrorKind::bad_input, "{}: {}: found {}, expected {}", name_, key, printable(json_text(found), 80),
+                expected);
+  }
+
+ private:
+  const Json& recipe_;
+  std::string_view name_;
+};
+
+Result<GenerationRequest> read_request(const Reader& reader) {
+  GenerationRequest request;
+  PLM_TRY_ASSIGN(const Json* text, reader.object("text"));
+  PLM_TRY_ASSIGN(request.prompt, reader.ids(*text, "prompt_ids"));
+  PLM_TRY_ASSIGN(request.max_tokens, reader.count(*text, "max_tokens"));
+  PLM_TRY_ASSIGN(request.stops, reader.texts(*text, "stops"));
+  PLM_TRY_ASSIGN(request.seed, reader.count(*text, "seed"));
+  PLM_TRY_ASSIGN(request.ignore_end, reader.boolean(*text, "ignore_end"));
+  PLM_TRY_ASSIGN(request.decoder, reader.text(*text, "decoder"));
+  PLM_TRY_ASSIGN(request.banned_phrases, reader.texts(*text, "banned_phrases"));
+  PLM_TRY_ASSIGN(request.negative_prompt, reader.ids(*text, "negative_prompt_ids"));
+  PLM_TRY_ASSIGN(request.guidance_scale, reader.real(*text, "guidance_scale"));
+  PLM_TRY_ASSIGN(request.trace_top, reader.count(*text, "trace_top"));
+  return request;
+}
+
+// "a.b.c" of every member that holds no others; a key that would not read as one is quoted.
+void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& fields) {
+  if (!json.is_object() || json.empty()) {
+    fields.emplace_back(prefix, json_text(json));
+    return;
+  }
+  for (const auto& [key, value] : json.items()) {
+    const bool is_plain = !key.empty() && key.find_first_of(".\"") == std::string::npos;
+    const std::string name = is_plain ? key : json_text(Json(key));
+    flatten(value, prefix.empty() ? name : prefix + "." + name, fields);
+  }
+}
+
+}  // namespace
+
+Json make_recipe(const Engine& engine, const GenerationRequest& request, const Generation& generation,
+                 const RecipeFacts& facts, const RecipeResult& result) {
+  return {{"recipe", kRecipeVersion},
+          {"program", {{"version", facts.program_version}, {"device", engine.device().describe()}}},
+          {"model",
+           {{"path", facts.model_path},
+            {"header_sha256", facts.model.header},
+            {"content_sha256", facts.model.content},
+            {"context_length", engine.context_length()}}},
+          {"engine", facts.engine_flags},
+          {"text",
+           {{"prompt_ids", request.prompt},
+            {"max_tokens", request.max_tokens},
+            {"stops", request.stops},
+            {"seed", request.seed},
+            {"ignore_end", request.ignore_end},
+            {"decoder", request.decoder},
+            {"banned_phrases", request.banned_phrases},
+            {"negative_prompt_ids", request.negative_prompt},
+            {"guidance_scale", request.guidance_scale},
+            {"trace_top", request.trace_top.value_or(0)}}},
+          {"sampling", given_settings(request.sampling)},
+          {"chain", generation.chain()},
+          {"result",
+           {{"text", result.text},
+            {"ids", result.ids},
+            {"finish_reason", finish_reason_name(result.reason)},
+            {"trace_sha256", result.trace_sha256}}}};
+}
+
+Result<ReadRecipe> read_recipe(const Json& recipe, std::string_view name) {
+  const Reader reader(recipe, name);
+  PLM_TRY_ASSIGN(const auto version, reader.count(recipe, "recipe"));
+  if (version != kRecipeVersion) return reader.wrong("recipe", version, fmt::format("{}", kRecipeVersion));
+  ReadRecipe read;
+  read.all = recipe;
+  PLM_TRY_ASSIGN(const Json* model, reader.object("model"));
+  PLM_TRY_ASSIGN(read.model_path, reader.text(*model, "path"));
+  PLM_TRY_ASSIGN(const Json* engine_flags, reader.object("engine"));
+  read.engine_flags = *engine_flags;
+  PLM_TRY_ASSIGN(read.request, read_request(reader));
+  PLM_TRY_ASSIGN(const Json* sampling, reader.object("sampling"));
+  for (const auto& [key, value] : sampling->items()) {
+    const auto set = read.sampling.set_json(key, value);
+    if (!set.has_value()) return fail(ErrorKind::bad_input, "{}: sampling: {}", name, set.error().message);
+  }
+  PLM_TRY(reader.object("result"));
+  return read;
+}
+
+std::vector<RecipeDifference> recipe_differences(const Json& before, const Json& after) {
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  Fields of_before, of_after;
+  flatten(before, "", of_before);
+  flatten(after, "", of_after);
+  const std::map<std::string, std::string> known_before(of_before.begin(), of_before.end());
+  const std::map<std::string, std::string> known_after(of_after.begin(), of_after.end());
+  std::vector<RecipeDifference> differences;
+  for (const auto& [field, value] : of_before) {
+    const auto other = known_after.find(field);
+    const std::string found = other == known_after.end() ? std::string() : other->second;
+    if (field != kNoDifference && found != value) differences.push_back({field, value, found});
+  }
+  for (const auto& [field, value] : of_after) {
+    if (field != kNoDifference && !known_before.contains(field)) differences.push_back({field, "", value});
+  }
+  return differences;
+}
+
+}  // namespace plm

@@ -1,0 +1,132 @@
+// logit_bias: numbers added to the logits of chosen tokens, or tokens forbidden (OpenAI's API).
+//
+// As text "15=1.5, 7=-inf", llama.cpp's "15+1.5, 7-inf", or JSON as in requests: [[15, 1.5], [7, false]] or
+// {"15": 1.5, "7": false}. -inf and false forbid. Several entries of one token add up. Ids that are no candidates do
+// nothing. Texts are made ids by the caller.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "sampling/sampler.h"
+
+namespace plm {
+namespace {
+
+constexpr std::size_t kMostBiases = 65'536;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Biases = std::map<std::int32_t, double>;
+
+class LogitBias : public Sampler {
+ public:
+  explicit LogitBias(const Biases& biases) {
+    for (const auto& [id, bias] : biases) {
+      ids_.push_back(id);
+      biases_.push_back(bias);
+    }
+  }
+  bool is_neutral() const override { return ids_.empty(); }
+  Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) const override {
+    return candidates.adjust(
+        ids_, [this](std::size_t k, float logit) { return within_float(static_cast<double>(logit) + biases_[k]); });
+  }
+
+ private:
+  std::vector<std::int32_t> ids_;  // ascending
+  std::vector<double> biases_;
+};
+
+tl::unexpected<Error> not_a_bias(std::string_view found) {
+  return fail(ErrorKind::usage, "logit_bias: found \"{}\", expected a token id and a number, -inf or false: 15=1.5",
+              printable(found, 80));
+}
+
+Result<void> add(Biases& biases, std::int64_t id, double bias) {
+  if (id < std::numeric_limits<std::int32_t>::min() || id > std::numeric_limits<std::int32_t>::max()) return {};
+  if (biases.size() == kMostBiases) return fail(ErrorKind::usage, "logit_bias: more than {} tokens", kMostBiases);
+  double& sum = biases[static_cast<std::int32_t>(id)];
+  sum = std::max(sum + bias, bias == -kInfinity || sum == -kInfinity ? -kInfinity : -1e300);
+  return {};
+}
+
+template <typename Number>
+bool parse_whole(std::string_view text, Number& number) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+Result<void> add_text(Biases& biases, std::string_view item) {
+  const std::size_t sign = item.find_first_of("=+-", 1);
+  std::int64_t id = 0;
+  double bias = 0;
+  if (sign == std::string_view::npos || !parse_whole(item.substr(0, sign), id)) return not_a_bias(item);
+  const std::string_view value = item.substr(item[sign] == '-' ? sign : sign + 1);
+  if (value == "false") return add(biases, id, -kInfinity);
+  if (!parse_whole(value, bias) || std::isnan(bias) || bias == kInfinity) return not_a_bias(item);
+  return add(biases, id, bias);
+}
+
+Result<void> add_json(Biases& biases, std::int64_t id, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? Result<void>{} : add(biases, id, -kInfinity);
+  if (value == "-inf") return add(biases, id, -kInfinity);
+  if (!value.is_number() || !std::isfinite(value.get<double>())) return not_a_bias(json_text(value));
+  return add(biases, id, value.get<double>());
+}
+
+Result<Biases> parse(const std::string& text) {
+  Biases biases;
+  if (!text.starts_with('[') && !text.starts_with('{')) {
+    for (const std::string_view item : split_list(text)) PLM_TRY(add_text(biases, item));
+    return biases;
+  }
+  const auto json = parse_json(text, "logit_bias", {.bytes = 8U << 20, .keys = kMostBiases});
+  if (!json) return fail(ErrorKind::usage, "{}", json.error().message);
+  for (const auto& [key, entry] : json->items()) {
+    if (json->is_object()) {
+      std::int64_t id = 0;
+      if (!parse_whole(std::string_view(key), id)) return not_a_bias(key);
+      PLM_TRY(add_json(biases, id, entry));
+    } else {
+      if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_integer()) return not_a_bias(json_text(entry));
+      PLM_TRY(add_json(biases, entry[0].get<std::int64_t>(), entry[1]));
+    }
+  }
+  return biases;
+}
+
+constexpr Parameter kParameters[] = {{
+    .name = "logit_bias",
+    .summary = "numbers added to the logits of tokens: 15=1.5,7=-inf; also JSON",
+    .type = ParameterType::text,
+    .standard = std::string_view(""),
+    .neutral = std::string_view(""),
+    .unit = "ID=NUMBER",
+}};
+
+constexpr ControlNote kNotes[] = {
+    {"logit_bias", "the named tokens are likelier, all others less likely; -inf: support down by them",
+     "openai: logit_bias from -100 to 100; koboldcpp: logit_bias, custom_token_bans; llama.cpp: false forbids; vllm: "
+     "logit_bias"},
+};
+
+}  // namespace
+
+extern const SamplerDefinition sampler_logit_bias;
+constinit const SamplerDefinition sampler_logit_bias = {
+    .head = {.name = "logit_bias",
+             .aliases = "bias",
+             .summary = "adds to the logits of chosen tokens, or forbids them",
+             .source = "datasheet part V; OpenAI API",
+             .parameters = kParameters},
+    .rule = "z' = z + bias of the token; -inf forbids it",
+    .notes = kNotes,
+    .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
+      PLM_TRY_ASSIGN(const Biases biases, parse(settings.text("logit_bias")));
+      return std::make_unique<LogitBias>(biases);
+    },
+};
+
+}  // namespace plm
