@@ -111,9 +111,10 @@ std::string size_label(const std::vector<FolderTensorPlan>& tensors) {
 
 // What most of the numbers are stored as, by the numbers that GGUF has for it.
 std::uint32_t file_type(const std::vector<FolderTensorPlan>& tensors) {
-  constexpr std::uint32_t kF16 = 1, kBf16 = 32;
+  constexpr std::uint32_t kF16 = 1, kBf16 = 32, kMxfp4 = 38;
   std::uint64_t f32 = 0, f16 = 0, bf16 = 0;
   for (const FolderTensorPlan& tensor : tensors) {
+    if (tensor.type->name == "MXFP4") return kMxfp4;  // experts in four bits, the rest as it is
     if (tensor.dims.size() < 2) continue;
     std::uint64_t& count = tensor.type->name == "F16" ? f16 : tensor.type->name == "BF16" ? bf16 : f32;
     ++count;
@@ -225,7 +226,12 @@ Result<void> FolderTranslation::add_model() {
   }
   if (!found) return tl::unexpected(found.error());
   PLM_TRY(check_weights(*folder_, use_));
-  if (config.has("quantization_config")) {
+  PLM_TRY_ASSIGN(const auto quantisation, config.section("quantization_config"));
+  std::string method;
+  if (quantisation) {
+    PLM_TRY_ASSIGN(method, quantisation->text_or("quant_method", "unnamed"));
+  }
+  if (!method.empty() && method != found->form->quant_method) {
     return config.error("quantization_config", "absent; quantised checkpoints are not read, convert the original");
   }
   const std::string_view architecture = found->architecture->head.name;

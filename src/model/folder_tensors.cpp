@@ -191,6 +191,50 @@ class CutMaker {
   bool to_float_;
 };
 
+constexpr std::size_t kBlockNumbers = 32, kCodeBytes = 16;  // of MXFP4
+constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
+
+// The scales that belong to a tensor of codes, or null; or the codes to scales.
+const FolderTensor* find_partner(const HuggingFaceFolder& folder, std::string_view name, std::string_view ending,
+                                 std::string_view other) {
+  if (!name.ends_with(ending)) return nullptr;
+  return folder.find_tensor(std::string(name.substr(0, name.size() - ending.size())) + std::string(other));
+}
+
+/// Puts scales and codes together as GGUF has them: there a byte holds numbers i and i + 16 of a block, here 2i and 2i
+/// + 1.
+class Mxfp4Maker {
+ public:
+  Mxfp4Maker(std::shared_ptr<const HuggingFaceFolder> folder, const FolderTensor& codes, const FolderTensor& scales,
+             TensorCut cut)
+      : folder_(std::move(folder)), codes_(codes), scales_(scales), cut_(std::move(cut)) {}
+
+  void operator()(std::span<std::byte> out) const {
+    std::byte* to = out.data();
+    for (std::uint64_t m = 0; m < cut_.dims[2]; ++m) {
+      for (std::uint64_t o = 0; o < cut_.dims[1]; ++o) {
+        const std::uint64_t block = (cut_.first + m * cut_.matrix_step + o * cut_.row_step) / kBlockNumbers;
+        for (std::uint64_t b = 0; b < cut_.dims[0] / kBlockNumbers; ++b, to += 1 + kCodeBytes) put_block(block + b, to);
+      }
+    }
+    for (const FolderTensor* tensor : {&codes_, &scales_}) {
+      if (const auto& map = folder_->shards()[tensor->shard]->mapped()) map->release(tensor->entry->bytes);
+    }
+  }
+
+ private:
+  void put_block(std::uint64_t block, std::byte* to) const {
+    const std::byte* codes = codes_.entry->bytes.data() + block * kCodeBytes;
+    to[0] = scales_.entry->bytes[block];
+    const auto code = [&](std::size_t i) { return (codes[i / 2] >> (i % 2 * 4)) & std::byte{15}; };
+    for (std::size_t i = 0; i < kCodeBytes; ++i) to[1 + i] = code(i) | code(i + kCodeBytes) << 4;
+  }
+
+  std::shared_ptr<const HuggingFaceFolder> folder_;
+  FolderTensor codes_, scales_;
+  TensorCut cut_;
+};
+
 /// Puts the tensors of all experts behind one another.
 class StackMaker {
  public:
@@ -242,6 +286,7 @@ class Planner {
     return fail(ErrorKind::bad_input, "{}: tensor {}: {}", folder_->shards()[tensor.shard]->path(),
                 printable(tensor.name, 120), fmt::format(format, std::forward<Args>(args)...));
   }
+  Result<FolderTensorPlan> plan_mxfp4(const FolderTensor& tensor, const Match& match) const;
   Result<std::size_t> heads_of(const FolderTensor& tensor, const TensorRule& rule) const;
   Result<std::size_t> skipped_of(const FolderTensor& tensor, std::string_view name) const;
 
@@ -274,6 +319,7 @@ Result<std::size_t> Planner::skipped_of(const FolderTensor& tensor, std::string_
 
 Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& match) const {
   const TensorRule& rule = form_.tensors[match.rule];
+  if (rule.is_mxfp4) return plan_mxfp4(tensor, match);
   const std::vector<std::uint64_t>& shape = tensor.entry->shape;
   const GgmlType* type = ggml_type_of(tensor.entry->dtype);
   if (type == nullptr) {
@@ -304,6 +350,27 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
     plan.source.bytes = tensor.entry->bytes;
     plan.source.file = tensor.shard;
   }
+  return plan;
+}
+
+Result<FolderTensorPlan> Planner::plan_mxfp4(const FolderTensor& tensor, const Match& match) const {
+  const TensorRule& rule = form_.tensors[match.rule];
+  const std::vector<std::uint64_t>& shape = tensor.entry->shape;
+  if (tensor.entry->dtype != SafetensorsDtype::u8 || shape.size() != 4 || shape[3] != kCodeBytes ||
+      tensor.entry->bytes.empty()) {
+    return refuse(tensor, "is {} [{}], expected U8 with rows of blocks of {} bytes",
+                  safetensors_dtype_name(tensor.entry->dtype), fmt::join(shape, ", "), kCodeBytes);
+  }
+  const FolderTensor* scales = find_partner(*folder_, tensor.name, kBlocks, kScales);
+  const bool has_scales = scales != nullptr && scales->entry->dtype == SafetensorsDtype::u8 &&
+                          std::ranges::equal(scales->entry->shape, std::span(shape).first(3));
+  if (!has_scales) return refuse(tensor, "has no tensor of U8 scales [{}]", fmt::join(std::span(shape).first(3), ", "));
+  const std::vector<std::uint64_t> numbers{shape[0], shape[1], shape[2] * kBlockNumbers};
+  PLM_TRY_ASSIGN(TensorCut cut, rule.cut(*folder_->config(), numbers));
+  if (!fits(cut, numbers)) return refuse(tensor, "shape [{}] contradicts the settings", fmt::join(shape, ", "));
+  FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = cut.dims};
+  plan.type = find_ggml_type("MXFP4");
+  plan.source.make = std::make_shared<const TensorMaker>(Mxfp4Maker(folder_, tensor, *scales, std::move(cut)));
   return plan;
 }
 
@@ -346,7 +413,8 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
       if (rule.to.starts_with(kScoreHead) && !draft.kind.scores) continue;
       if (rule.applies == nullptr || rule.applies(*folder->config())) matches.emplace_back(match, &tensor);
     }
-    if (found.empty() && std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
+    if (found.empty() && find_partner(*folder, tensor.name, kScales, kBlocks) == nullptr &&
+        std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);
     }
   }

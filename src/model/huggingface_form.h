@@ -76,6 +76,9 @@ struct TensorRule {
   /// Of a vector that becomes a matrix: the setting that says how many rows it is folded to, or kOneColumn.
   std::string_view folded = {};
   bool is_float32 = false;  ///< stored so whatever it was, as tensors of one dimension always are
+  /// The tensor holds codes of MXFP4, [matrices, rows, blocks, 16 bytes], and one of the same name with "_scales" for
+  /// "_blocks" their scales. `cut` counts numbers, 32 a block, and takes whole rows.
+  bool is_mxfp4 = false;
   /// Not null: what is taken of a tensor of this shape [outermost first]. Errors name the setting.
   Result<TensorCut> (*cut)(const ConfigReader& config, std::span<const std::uint64_t> shape) = nullptr;
   /// Not null: whether the rule counts for this checkpoint.
@@ -122,6 +125,7 @@ struct HuggingFaceForm {
   /// Tensors that may be missing when the embedding is tied to the head: these are ignored then, and demanded else.
   std::string_view head = {};
   bool tied_by_default = false;
+  std::string_view quant_method = {};  ///< of quantised checkpoints that the rules can read; empty: none
   /// Adds keys and tensors, refuses what the network does not do. Errors name the setting.
   Result<void> (*complete)(CheckpointDraft& draft) = nullptr;
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -221,6 +222,53 @@ TEST(Checkpoint, ExpertsMustBeCompleteAndAlike) {
   for (const char* expert : {"0", "1", "2"}) deep.tensors[experts + expert + ".w1.weight"].shape = {2, 16, 16};
   deep.write();
   EXPECT_NAMES(refusal(deep), "tensor " + experts + "0.w1.weight: has 3 dimensions, expected 2");
+}
+
+// Two experts, whose gate and up have two rows each, by turns: row r of expert e holds bytes of its own.
+TEST(Checkpoint, CodesOfMxfp4AreTakenOver) {
+  CheckpointFolder folder;
+  folder.config["architectures"] = "[\"GptOssForCausalLM\"]";
+  folder.config["model_type"] = "\"gpt_oss\"";
+  folder.config["num_local_experts"] = "2";
+  folder.config["num_experts_per_tok"] = "1";
+  folder.config["quantization_config"] = "{\"quant_method\": \"mxfp4\"}";
+  const std::string experts = "model.layers.0.mlp.experts.";
+  std::vector<float> codes, scales;
+  for (std::size_t i = 0; i < 2 * 4 * 16; ++i) codes.push_back(static_cast<float>(i * 37 % 256));
+  for (std::size_t i = 0; i < 2 * 4; ++i) scales.push_back(static_cast<float>(125 + i));
+  folder.tensors[experts + "gate_up_proj_blocks"] = {{2, 4, 1, 16}, "U8", codes};
+  folder.tensors[experts + "gate_up_proj_scales"] = {{2, 4, 1}, "U8", scales};
+  folder.tensors[experts + "down_proj_blocks"] = {{2, 4, 1, 16}, "U8", codes};
+  folder.tensors[experts + "down_proj_scales"] = {{2, 4, 1}, "U8", scales};
+  folder.write();
+  const auto file = open_checkpoint(folder.path()).value();
+  constexpr std::array<float, 8> kLevels{0, 1, 2, 3, 4, 6, 8, 12};
+  const auto expected = [&](std::size_t row, std::size_t i) {
+    const auto byte = static_cast<unsigned>(codes[row * 16 + i / 2]);
+    const unsigned code = byte >> (i % 2 * 4) & 15U;
+    const float level = std::ldexp(kLevels[code % 8], static_cast<int>(scales[row]) - 128);
+    return code < 8 ? level : -level;
+  };
+  for (const auto& [name, first] : {std::pair{"gate", 0U}, std::pair{"up", 1U}, std::pair{"down", 0U}}) {
+    const TensorEntry* tensor = file->find_tensor(std::string("blk.0.ffn_") + name + "_exps.weight");
+    ASSERT_NE(tensor, nullptr) << name;
+    EXPECT_EQ(tensor->type->name, "MXFP4");
+    const bool is_down = std::string_view(name) == "down";
+    EXPECT_EQ(std::vector<std::uint64_t>(tensor->shape().begin(), tensor->shape().end()),
+              (std::vector<std::uint64_t>{32, is_down ? 4U : 2U, 2}));
+    const auto values = numbers(*file, *tensor);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t row = is_down ? i / 32 : i / 32 * 2 + first;
+      ASSERT_EQ(values[i], expected(row, i % 32)) << name << ", " << i;
+    }
+  }
+  EXPECT_EQ(file->unsigned_value("general.file_type").value(), 38U);
+  folder.tensors[experts + "gate_up_proj_scales"].shape = {2, 4};
+  folder.write();
+  EXPECT_NAMES(refusal(folder), "gate_up_proj_blocks: has no tensor of U8 scales [2, 4, 1]");
+  folder.config["quantization_config"] = "{\"quant_method\": \"gptq\"}";
+  folder.write();
+  EXPECT_NAMES(refusal(folder), "quantization_config");
 }
 
 TEST(Checkpoint, ReadsShardsAsOneFile) {

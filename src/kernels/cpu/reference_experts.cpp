@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "base/portable_math.h"
 #include "kernels/cpu/kernel_table.h"
@@ -12,7 +11,6 @@
 namespace plm::reference {
 namespace {
 
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr float kLeastSum = 1e-20F;
 
 using Scores = std::array<float, RouterRule::kMostExperts>;

@@ -49,6 +49,20 @@ Result<TensorCut> cut_down(const ConfigReader& config, std::span<const std::uint
       .dims = {shape[1], shape[2], shape[0]}, .step = shape[2], .row_step = 1, .matrix_step = shape[1] * shape[2]};
 }
 
+// The same as MXFP4 has it: [experts, 2 * ffn_size, hidden_size], whose rows are by turns those of gate and up.
+template <std::uint64_t Turn>
+Result<TensorCut> cut_gate_up_rows(const ConfigReader&, std::span<const std::uint64_t> shape) {
+  return TensorCut{.dims = {shape[2], shape[1] / 2, shape[0]},
+                   .first = Turn * shape[2],
+                   .step = 1,
+                   .row_step = 2 * shape[2],
+                   .matrix_step = shape[1] * shape[2]};
+}
+Result<TensorCut> all_rows(const ConfigReader&, std::span<const std::uint64_t> shape) {
+  return TensorCut{
+      .dims = {shape[2], shape[1], shape[0]}, .step = 1, .row_step = shape[2], .matrix_step = shape[1] * shape[2]};
+}
+
 template <std::uint64_t Turn>
 Result<TensorCut> cut_gate_up_bias(const ConfigReader& config, std::span<const std::uint64_t> shape) {
   PLM_TRY(check_dimensions(config, shape, 2));
@@ -70,6 +84,18 @@ constexpr auto kOwnTensors = std::to_array<TensorRule>({
     {.from = "model.layers.{}.mlp.experts.gate_up_proj", .to = "blk.{}.ffn_gate_exps.weight", .cut = cut_gate_up<0>},
     {.from = "model.layers.{}.mlp.experts.gate_up_proj", .to = "blk.{}.ffn_up_exps.weight", .cut = cut_gate_up<1>},
     {.from = "model.layers.{}.mlp.experts.down_proj", .to = "blk.{}.ffn_down_exps.weight", .cut = cut_down},
+    {.from = "model.layers.{}.mlp.experts.gate_up_proj_blocks",
+     .to = "blk.{}.ffn_gate_exps.weight",
+     .is_mxfp4 = true,
+     .cut = cut_gate_up_rows<0>},
+    {.from = "model.layers.{}.mlp.experts.gate_up_proj_blocks",
+     .to = "blk.{}.ffn_up_exps.weight",
+     .is_mxfp4 = true,
+     .cut = cut_gate_up_rows<1>},
+    {.from = "model.layers.{}.mlp.experts.down_proj_blocks",
+     .to = "blk.{}.ffn_down_exps.weight",
+     .is_mxfp4 = true,
+     .cut = all_rows},
     {.from = "model.layers.{}.mlp.experts.gate_up_proj_bias",
      .to = "blk.{}.ffn_gate_exps.bias",
      .is_float32 = true,
@@ -106,6 +132,7 @@ constexpr HuggingFaceForm kForm = {.classes = kClasses,
                                    .settings = kSettings,
                                    .tensors = kTensors,
                                    .head = "lm_head.weight",
+                                   .quant_method = "mxfp4",
                                    .complete = complete_draft};
 
 }  // namespace
