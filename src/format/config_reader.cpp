@@ -146,6 +146,19 @@ Result<std::vector<double>> ConfigReader::reals_or_none(std::string_view key) co
   return numbers;
 }
 
+Result<std::vector<double>> ConfigReader::positive_reals(std::string_view key, double highest) const {
+  const Json* value = find(key);
+  const std::string rule = fmt::format("a list of numbers above 0 and at most {}", highest);
+  if (value == nullptr || !value->is_array()) return error(key, rule);
+  std::vector<double> numbers;
+  for (const Json& item : *value) {
+    const double number = item.is_number() ? item.get<double>() : 0;
+    if (!(number > 0 && number <= highest)) return error(key, rule);
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 Result<std::vector<std::string>> ConfigReader::texts_or_none(std::string_view key) const {
   const Json* value = find(key);
   std::vector<std::string> texts;

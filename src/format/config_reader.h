@@ -46,6 +46,8 @@ class ConfigReader {
   [[nodiscard]] Result<std::vector<std::uint64_t>> integers_or_none(std::string_view key, IntegerRange range) const;
   /// Numbers of a list; null among them is infinity. Empty when missing.
   [[nodiscard]] Result<std::vector<double>> reals_or_none(std::string_view key) const;
+  /// Numbers of a list, above 0 and at most `highest`; error when missing.
+  [[nodiscard]] Result<std::vector<double>> positive_reals(std::string_view key, double highest) const;
   /// Strings of a list; empty when missing.
   [[nodiscard]] Result<std::vector<std::string>> texts_or_none(std::string_view key) const;
   /// Names and texts of an object that holds nothing else; empty when missing.

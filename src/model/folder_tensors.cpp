@@ -55,12 +55,18 @@ std::optional<Match> match_name(std::string_view name, std::string_view pattern,
   return name == pattern ? std::optional(match) : std::nullopt;
 }
 
+// Rules are numbered through both lists.
+std::size_t rule_count(const HuggingFaceForm& form) { return form.tensors.size() + form.shared.size(); }
+const TensorRule& rule_at(const HuggingFaceForm& form, std::size_t index) {
+  return index < form.tensors.size() ? form.tensors[index] : form.shared[index - form.tensors.size()];
+}
+
 // A tensor that is cut up has a rule for each part.
 std::vector<Match> find_rules(std::string_view name, const HuggingFaceForm& form) {
   std::vector<Match> found;
   const auto look = [&](std::string_view without_prefix) {
-    for (std::size_t i = 0; i < form.tensors.size(); ++i) {
-      if (auto match = match_name(without_prefix, form.tensors[i].from, i)) found.push_back(*match);
+    for (std::size_t i = 0; i < rule_count(form); ++i) {
+      if (auto match = match_name(without_prefix, rule_at(form, i).from, i)) found.push_back(*match);
     }
   };
   look(name);
@@ -318,7 +324,7 @@ Result<std::size_t> Planner::skipped_of(const FolderTensor& tensor, std::string_
 }
 
 Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& match) const {
-  const TensorRule& rule = form_.tensors[match.rule];
+  const TensorRule& rule = rule_at(form_, match.rule);
   if (rule.is_mxfp4) return plan_mxfp4(tensor, match);
   const std::vector<std::uint64_t>& shape = tensor.entry->shape;
   const GgmlType* type = ggml_type_of(tensor.entry->dtype);
@@ -354,7 +360,7 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
 }
 
 Result<FolderTensorPlan> Planner::plan_mxfp4(const FolderTensor& tensor, const Match& match) const {
-  const TensorRule& rule = form_.tensors[match.rule];
+  const TensorRule& rule = rule_at(form_, match.rule);
   const std::vector<std::uint64_t>& shape = tensor.entry->shape;
   if (tensor.entry->dtype != SafetensorsDtype::u8 || shape.size() != 4 || shape[3] != kCodeBytes ||
       tensor.entry->bytes.empty()) {
@@ -409,7 +415,7 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
     if ((is_tied || draft.kind.scores) && tensor.name == form.head) continue;
     const std::vector<Match> found = find_rules(tensor.name, form);
     for (const Match& match : found) {
-      const TensorRule& rule = form.tensors[match.rule];
+      const TensorRule& rule = rule_at(form, match.rule);
       if (rule.to.starts_with(kScoreHead) && !draft.kind.scores) continue;
       if (rule.applies == nullptr || rule.applies(*folder->config())) matches.emplace_back(match, &tensor);
     }
@@ -430,9 +436,10 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
                                    printable(unknown.front(), 80), more));
   }
   // As the rules stand: first what has no layer and stands before the layers, then layer after layer, then the rest.
-  const auto first_layered = std::ranges::find_if(
-      form.tensors, [](const TensorRule& rule) { return rule.from.find(kLayer) != std::string_view::npos; });
-  const auto layers_begin = static_cast<std::size_t>(first_layered - form.tensors.begin());
+  std::size_t layers_begin = 0;
+  while (layers_begin < rule_count(form) && rule_at(form, layers_begin).from.find(kLayer) == std::string_view::npos) {
+    ++layers_begin;
+  }
   const auto place = [&](const auto& matched) {
     const Match& match = matched.first;
     const std::uint64_t outside = match.rule < layers_begin ? kNoLayer : kMostLayers + 1;

@@ -119,7 +119,8 @@ template <typename Rule, std::size_t A, std::size_t B>
 struct HuggingFaceForm {
   std::span<const CheckpointClass> classes;
   std::span<const SettingRule> settings;
-  std::span<const TensorRule> tensors;  ///< in the order in which they are written, layer after layer
+  std::span<const TensorRule> tensors;      ///< in the order in which they are written, layer after layer
+  std::span<const TensorRule> shared = {};  ///< likewise, behind these, for what they do not name
   /// What may stand in front of all names or be left out: "model." where a checkpoint holds the inner network alone.
   std::span<const std::string_view> prefixes = {};
   /// Tensors that may be missing when the embedding is tied to the head: these are ignored then, and demanded else.

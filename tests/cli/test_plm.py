@@ -14,8 +14,8 @@ from program import BINARY, MODEL, ROOT, ProgramTest, plm
 SUM, ANSWER = "A385+739=", "1124"
 SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 5, "--top-k", 0, "--top-p", 1,
            "--min-p", 0)
-COMMANDS = ("bench", "chat", "completion", "convert", "describe", "diff", "explain", "fetch", "inspect", "models",
-            "quantize", "replay", "run", "score", "signature", "template", "tokenize")
+COMMANDS = ("bench", "chat", "completion", "convert", "crossover", "describe", "diff", "embed", "explain", "fetch",
+            "inspect", "models", "quantize", "replay", "rerank", "reward", "run", "score", "signature", "template", "tokenize")
 
 
 class RunTest(ProgramTest):

@@ -40,6 +40,9 @@ class SingleSequence {
     load(std::move(opened), {});
   }
 
+  /// To be followed by `load`.
+  explicit SingleSequence(std::unique_ptr<Device> on) : device(std::move(on)) {}
+
   void load(std::shared_ptr<const GgufFile> opened, const SequenceOptions& options) {
     auto set = GgufFile::overridden(std::move(opened), options.overrides);
     if (!set.has_value()) throw std::runtime_error(set.error().message);

@@ -29,6 +29,27 @@ TEST(Window, CausalRowsSeeTheirLatestPositions) {
   EXPECT_EQ(table.rows[3].end, 701U);
 }
 
+TEST(Window, ASymmetricOneReachesAheadAsWell) {
+  WindowedTable window = WindowedTable::symmetric(2);
+  std::vector<RowSight> sights;
+  for (std::uint32_t i = 0; i < 6; ++i) sights.push_back({.slot = i, .end = 6});
+  sights.push_back({.slot = 1, .end = 2});  // of a text that is shorter
+  const RowTable table = cut(window, sights, {0, 1, 2, 3, 4, 5, 1});
+  const std::pair<std::uint32_t, std::uint32_t> spans[] = {{0, 3}, {0, 4}, {0, 5}, {1, 6}, {2, 6}, {3, 6}, {0, 2}};
+  for (std::size_t i = 0; i < std::size(spans); ++i) {
+    EXPECT_EQ(table.rows[i].begin, spans[i].first) << i;
+    EXPECT_EQ(table.rows[i].end, spans[i].second) << i;
+  }
+  const RowTable by_bits = cut(window,
+                               {{.slot = 0, .own_begin = 0, .own_count = 4, .own_bits_word = 0},
+                                {.slot = 1, .own_begin = 0, .own_count = 4, .own_bits_word = 1},
+                                {.slot = 2, .own_begin = 0, .own_count = 4, .own_bits_word = 2},
+                                {.slot = 3, .own_begin = 0, .own_count = 4, .own_bits_word = 3}},
+                               {0, 1, 2, 3}, {0xF, 0xF, 0xF, 0xF});
+  EXPECT_EQ(by_bits.own_bits[0], 0x7U);
+  EXPECT_EQ(by_bits.own_bits[3], 0xEU);
+}
+
 TEST(Window, ASpanThatIsAlreadyShorterStays) {
   WindowedTable window(5);
   const RowTable table = cut(window, {{.slot = 9, .begin = 8, .end = 10}, {.slot = 9, .begin = 2, .end = 3}}, {9, 9});

@@ -5,6 +5,7 @@
 
 #include "model/architecture.h"
 #include "model/layers/dense_model.h"
+#include "model/layers/gemma_form.h"
 
 namespace plm {
 namespace {
@@ -30,6 +31,26 @@ Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
   return DenseModel::load(file, device, std::move(config));
 }
 
+// The checkpoints in Hugging Face's layout.
+constexpr CheckpointClass kClasses[] = {{"Gemma2ForCausalLM", "gemma2"},
+                                        {"Gemma2ForSequenceClassification", "gemma2", true}};
+
+Result<void> complete_draft(CheckpointDraft& draft) {
+  for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"}) {
+    if (!draft.config.has(cap)) return draft.config.error(cap, "a number; this version always caps here");
+  }
+  return complete_gemma_draft(draft, 2, 10000);
+}
+
+constexpr HuggingFaceForm kForm = {.classes = kClasses,
+                                   .settings = kDenseSettings,
+                                   .tensors = kGemmaTensors,
+                                   .shared = kDenseTensors,
+                                   .prefixes = kDensePrefixes,
+                                   .head = "lm_head.weight",
+                                   .tied_by_default = true,
+                                   .complete = complete_draft};
+
 }  // namespace
 
 extern constinit const Architecture arch_gemma2 = {
@@ -37,6 +58,7 @@ extern constinit const Architecture arch_gemma2 = {
              .summary = "Gemma 2: norms around the branches, soft caps, every other layer with a window",
              .source = "arXiv 2408.00118"},
     .load = &load,
+    .huggingface = &kForm,
 };
 
 }  // namespace plm

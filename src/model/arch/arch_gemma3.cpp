@@ -6,6 +6,7 @@
 
 #include "model/architecture.h"
 #include "model/layers/dense_model.h"
+#include "model/layers/gemma_form.h"
 
 namespace plm {
 namespace {
@@ -38,6 +39,36 @@ Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
   return DenseModel::load(file, device, std::move(config));
 }
 
+// The checkpoints in Hugging Face's layout.
+constexpr CheckpointClass kClasses[] = {{"Gemma3ForCausalLM", "gemma3_text"},
+                                        {"Gemma3TextForSequenceClassification", "gemma3_text", true}};
+
+Result<void> complete_draft(CheckpointDraft& draft) {
+  const ConfigReader& config = draft.config;
+  if (config.has("attn_logit_softcapping")) {
+    return config.error("attn_logit_softcapping", "absent; this version caps no scores here");
+  }
+  PLM_TRY_ASSIGN(double base, config.positive_real_or("rope_local_base_freq", 10000, 1e15));
+  PLM_TRY_ASSIGN(const auto ropes, config.section("rope_parameters"));
+  if (ropes) {
+    PLM_TRY_ASSIGN(const auto local, ropes->section("sliding_attention"));
+    if (local) {
+      PLM_TRY_ASSIGN(base, local->positive_real_or("rope_theta", base, 1e15));
+    }
+  }
+  draft.keys.add_f32(draft.key("rope.freq_base_swa"), static_cast<float>(base));
+  return complete_gemma_draft(draft, 6, 1000000);
+}
+
+constexpr HuggingFaceForm kForm = {.classes = kClasses,
+                                   .settings = kDenseSettings,
+                                   .tensors = kGemmaTensors,
+                                   .shared = kDenseTensors,
+                                   .prefixes = kDensePrefixes,
+                                   .head = "lm_head.weight",
+                                   .tied_by_default = true,
+                                   .complete = complete_draft};
+
 }  // namespace
 
 extern constinit const Architecture arch_gemma3 = {
@@ -45,6 +76,7 @@ extern constinit const Architecture arch_gemma3 = {
              .summary = "Gemma 3, text: normalised queries and keys, five layers with a window to one without",
              .source = "arXiv 2503.19786"},
     .load = &load,
+    .huggingface = &kForm,
 };
 
 }  // namespace plm

@@ -20,8 +20,11 @@ Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
 }
 
 // The checkpoints in Hugging Face's layout. Mixtral's experts are w1 (gate), w2 (down) and w3 (up).
-constexpr CheckpointClass kClasses[] = {
-    {"LlamaForCausalLM", "llama"}, {"MistralForCausalLM", "mistral"}, {"MixtralForCausalLM", "mixtral"}};
+constexpr CheckpointClass kClasses[] = {{"LlamaForCausalLM", "llama"},
+                                        {"LlamaForSequenceClassification", "llama", true},
+                                        {"MistralForCausalLM", "mistral"},
+                                        {"MistralForSequenceClassification", "mistral", true},
+                                        {"MixtralForCausalLM", "mixtral"}};
 constexpr auto kSettings = joined(joined(kDecoderSettings, kHeadSettings),
                                   std::to_array<SettingRule>({
                                       {.from = "num_local_experts", .to = "expert_count", .required = false},
@@ -42,7 +45,12 @@ constexpr auto kExperts = std::to_array<TensorRule>({
     {"model.layers.{}.block_sparse_moe.experts.{}.w3.weight", "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.block_sparse_moe.experts.{}.w2.weight", "blk.{}.ffn_down_exps.weight"},
 });
-constexpr auto kTensors = joined(joined(kDecoderTensors, kAttention), joined(kFeedForwardTensors, kExperts));
+constexpr auto kScores = std::to_array<TensorRule>({
+    {"score.weight", "cls.output.weight"},
+    {"score.bias", "cls.output.bias"},
+});
+constexpr auto kTensors =
+    joined(joined(kDecoderTensors, kAttention), joined(joined(kFeedForwardTensors, kExperts), kScores));
 
 constexpr HuggingFaceForm kForm = {.classes = kClasses,
                                    .settings = kSettings,

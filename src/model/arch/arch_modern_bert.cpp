@@ -55,6 +55,7 @@ constexpr SettingRule kSettings[] = {
     {.from = "intermediate_size", .to = "feed_forward_length"},
     {.from = "num_attention_heads", .to = "attention.head_count"},
     {.from = "norm_eps", .to = "attention.layer_norm_epsilon", .kind = SettingKind::real, .max = 1},
+    {.from = "norm_eps", .to = "attention.layer_norm_rms_epsilon", .kind = SettingKind::real, .max = 1},
     {.from = "local_attention", .to = "attention.sliding_window", .max = 1U << 30},
     {.from = "vocab_size", .to = "vocab_size", .max = 1U << 24},
 };
@@ -106,6 +107,8 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   if (pooling != "cls" && pooling != "mean") return config.error("classifier_pooling", "cls or mean");
   draft.keys.add_f32(draft.key("rope.freq_base"), static_cast<float>(global));
   draft.keys.add_f32(draft.key("rope.freq_base_swa"), static_cast<float>(local));
+  draft.keys.add_string(draft.key("rope.scaling.type"), "none");
+  draft.keys.add_string(draft.key("hidden_activation"), "gelu");
   draft.keys.add_boolean(draft.key("attention.causal"), false);
   draft.keys.add_u32(draft.key("attention.sliding_window_pattern"), static_cast<std::uint32_t>(every));
   draft.keys.add_u32(draft.key(kScorePoolingKey),

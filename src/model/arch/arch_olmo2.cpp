@@ -2,6 +2,7 @@
 // rotated by halves. OLMo 3 says "olmo2" too: three layers with a window, whose positions are never scaled, then one
 // that sees all. Tested by tests/model/test_families.cpp against an independent float32 oracle.
 #include "model/architecture.h"
+#include "model/layers/dense_form.h"
 #include "model/layers/dense_model.h"
 
 namespace plm {
@@ -25,6 +26,30 @@ Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
   return DenseModel::load(file, device, std::move(config));
 }
 
+// The checkpoints in Hugging Face's layout.
+constexpr CheckpointClass kClasses[] = {{"Olmo2ForCausalLM", "olmo2"},
+                                        {"Olmo2ForSequenceClassification", "olmo2", true},
+                                        {"Olmo3ForCausalLM", "olmo3"},
+                                        {"Olmo3ForSequenceClassification", "olmo3", true}};
+constexpr TensorRule kTensors[] = {
+    {"layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
+    {"layers.{}.post_feedforward_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
+};
+
+Result<void> complete_draft(CheckpointDraft& draft) {
+  PLM_TRY(demand_text(draft.config, "hidden_act", "silu"));
+  if (draft.kind.model_type == "olmo3") PLM_TRY(add_window_pattern(draft, 4));
+  return complete_dense_draft(draft);
+}
+
+constexpr HuggingFaceForm kForm = {.classes = kClasses,
+                                   .settings = kDenseSettings,
+                                   .tensors = kTensors,
+                                   .shared = kDenseTensors,
+                                   .prefixes = kDensePrefixes,
+                                   .head = "lm_head.weight",
+                                   .complete = complete_draft};
+
 }  // namespace
 
 extern constinit const Architecture arch_olmo2 = {
@@ -32,6 +57,7 @@ extern constinit const Architecture arch_olmo2 = {
              .summary = "OLMo 2 and 3: norms behind the branches, normalised queries and keys",
              .source = "arXiv 2501.00656"},
     .load = &load,
+    .huggingface = &kForm,
 };
 
 }  // namespace plm

@@ -176,7 +176,7 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   PLM_TRY_ASSIGN(const double share, config.positive_real_or("partial_rotary_factor", 0.25, 1));
   const auto rotated = static_cast<std::uint64_t>(static_cast<double>(head_dim) * share);
   draft.keys.add_u32(draft.key("rope.dimension_count"), static_cast<std::uint32_t>(rotated));
-  return add_rope_settings(draft, rotated, share);
+  return add_rope_settings(draft, rotated, {.share = share});
 }
 
 constexpr HuggingFaceForm kForm = {.classes = kClasses,

@@ -10,9 +10,17 @@
 
 namespace plm {
 
-/// Adds rope.freq_base, rope.scaling.* and, for the scaling of Llama 3, the divisors rope_freqs.weight of the
-/// head_dim / 2 frequencies. Errors (bad_input) name the setting: a kind of scaling that Rope does not know.
-/// `share`: of a head that is rotated, which partial_rotary_factor must agree with.
-[[nodiscard]] Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim, double share = 1);
+/// What a family's checkpoints leave unsaid.
+struct RopeDefaults {
+  double base = 10000;
+  bool may_be_partial = false;  ///< only a part of each head may be rotated
+  double share = 1;             ///< of a head, that `head_dim` is; partial_rotary_factor must agree
+};
+
+/// Adds rope.freq_base, rope.scaling.*, rope.dimension_count where only a part of a head is rotated, and divisors of
+/// the frequencies: rope_freqs.weight for the scaling of Llama 3, rope_factors_{long,short}.weight for longrope. Errors
+/// (bad_input) name the setting: a kind of scaling that Rope does not know.
+[[nodiscard]] Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim,
+                                             RopeDefaults defaults = {});
 
 }  // namespace plm
