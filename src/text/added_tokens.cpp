@@ -77,10 +77,7 @@ std::string lower_case_name(const Vocabulary& vocabulary, std::string_view key) 
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   // Of equal texts the one with the lowest id is found.
-  const auto by_id = [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; };
-  if (!std::is_sorted(tokens_.begin(), tokens_.end(), by_id)) {
-    std::stable_sort(tokens_.begin(), tokens_.end(), by_id);
-  }
+  std::sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   std::vector<SpecialMatcher::Entry> always, all;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const SpecialMatcher::Entry entry{tokens_[i].text, static_cast<TokenId>(i)};

@@ -155,8 +155,8 @@ class VocabularyWriter {
     bool merges_spaces = has_part(tokenizer_.pre_tokenizer, "WhitespaceSplit");
     PLM_TRY(for_each_normalizer(tokenizer_, [&](const std::string& type, const JsonField& part) -> Result<void> {
       const MapJson* pattern = part.find("pattern");
-      if (type == "Replace" && pattern != nullptr && pattern->value("Regex", MapJson()) == " {2,}")
-        merges_spaces = true;
+      const bool has_pattern = type == "Replace" && pattern != nullptr && pattern->is_object();
+      if (has_pattern && pattern->value("Regex", MapJson()) == " {2,}") merges_spaces = true;
       if (type != "Precompiled") return {};
       PLM_TRY_ASSIGN(const std::string bytes, charsmap_bytes(part));
       if (!bytes.empty()) add_charsmap(bytes, out_);

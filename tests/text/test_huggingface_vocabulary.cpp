@@ -79,6 +79,13 @@ TEST(HuggingfaceVocabulary, UnigramTakesItsNormaliserAlong) {
       << "no mark in front";
 }
 
+TEST(HuggingfaceVocabulary, APatternOfAnyShapeIsNoTrouble) {
+  const auto loaded = Tokenizer::load_huggingface(
+      R"({"model": {"type": "Unigram", "vocab": [["a", 0]]}, "normalizer": {"type": "Replace", "pattern": "x"}})", "",
+      "d");
+  EXPECT_TRUE(loaded.error().message.starts_with("d: tokenizer.json: normalizer: pattern is missing"));
+}
+
 TEST(HuggingfaceVocabulary, ValuesThatTheFileHasAlreadyStay) {
   GgufWriter given;
   given.add_string(kHuggingfaceTokenizerKey, kBytes);
