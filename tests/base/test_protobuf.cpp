@@ -26,8 +26,9 @@ std::string bytes(std::initializer_list<int> values) {
 
 // The examples of the format's documentation: 150 in field 1, "testing" in field 2, and a float.
 TEST(Protobuf, ReadsEachKindOfValue) {
-  const auto fields = read(bytes({0x08, 0x96, 0x01}) + "\x12\x07testing" + bytes({0x15, 0, 0, 0xC0, 0xBF}) +
-                           bytes({0xA1, 0x02, 1, 0, 0, 0, 0, 0, 0, 0x80}));
+  const std::string message = bytes({0x08, 0x96, 0x01}) + "\x12\x07testing" + bytes({0x15, 0, 0, 0xC0, 0xBF}) +
+                              bytes({0xA1, 0x02, 1, 0, 0, 0, 0, 0, 0, 0x80});
+  const auto fields = read(message);  // views into it
   ASSERT_TRUE(fields.has_value());
   ASSERT_EQ(fields->size(), 4U);
   EXPECT_EQ((*fields)[0].number, 1U);

@@ -34,5 +34,15 @@ TEST(ByteCursor, StringLengthsThatWouldWrapAreRefused) {
   }
 }
 
+TEST(ByteCursor, StringsInARowAreOneStretch) {
+  const std::string bytes = raw_string("abc") + raw_string("") + raw_string("d") + raw_string("xy", 3);
+  ByteCursor cursor(as_file(bytes));
+  EXPECT_EQ(cursor.strings(3, "s").value().size(), 28U);
+  EXPECT_EQ(cursor.position(), 28U);
+  EXPECT_NE(cursor.strings(1, "the last").error().message.find("the last takes 3 bytes at byte 36, where 2 are left"),
+            std::string::npos);
+  EXPECT_TRUE(cursor.strings(0, "s").value().empty());
+}
+
 }  // namespace
 }  // namespace plm
