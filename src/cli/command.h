@@ -52,8 +52,9 @@ struct Invocation {
 struct Command {
   Definition head;  ///< its parameters are the command's own flags
   std::span<const Argument> arguments = {};
-  bool samples = false;     ///< takes the flags that the samplers declare, too
-  bool runs_model = false;  ///< takes the flags of cli/engine_flags.h, too
+  bool samples = false;      ///< takes the flags that the samplers declare, too
+  bool fills_pages = false;  ///< takes the flags of decoders that fill masks, too
+  bool runs_model = false;   ///< takes the flags of cli/engine_flags.h, too
   /// The exit code, or an error that is printed and gives its own.
   Result<int> (*run)(Invocation& call);
 };

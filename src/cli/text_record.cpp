@@ -1,5 +1,6 @@
 #include "cli/text_record.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -34,15 +35,45 @@ void TextRecord::on_event(const Event& event) {
     if (trace_ != nullptr) trace_->write(*line);
   }
   switch (event.kind) {
-    case EventKind::committed: result_.ids.push_back(event.token); break;
-    case EventKind::deleted: result_.ids.pop_back(); break;
+    case EventKind::committed:
+    case EventKind::replaced: put(event.position, event.token); break;
+    case EventKind::revoked: take(event.position); break;
+    case EventKind::deleted: take(placed_.rbegin()->first); break;
     case EventKind::stable_prefix: result_.text += event.text; break;
     case EventKind::finished:
       result_.reason = event.reason;
-      if (event.reason == FinishReason::end_of_text && !result_.ids.empty()) result_.ids.pop_back();
+      if (event.reason == FinishReason::end_of_text) cut_at_end();
       break;
     default: break;
   }
+}
+
+// Mostly behind all others; on a page anywhere.
+void TextRecord::put(std::size_t position, TokenId token) {
+  const bool is_last = placed_.empty() || placed_.rbegin()->first < position;
+  placed_[position] = token;
+  if (is_last) {
+    result_.ids.push_back(token);
+  } else {
+    order();
+  }
+}
+
+void TextRecord::take(std::size_t position) {
+  placed_.erase(position);
+  order();
+}
+
+void TextRecord::order() {
+  result_.ids.clear();
+  for (const auto& [position, token] : placed_) result_.ids.push_back(token);
+}
+
+// An end token, and what a page has behind it, are no part of the text.
+void TextRecord::cut_at_end() {
+  const auto ends = vocabulary_.end_of_generation();
+  const auto first = std::ranges::find_first_of(result_.ids, ends);
+  result_.ids.erase(first, result_.ids.end());
 }
 
 RecipeResult TextRecord::finish() {

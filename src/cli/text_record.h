@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -46,8 +47,14 @@ class TextRecord {
   [[nodiscard]] RecipeResult finish();
 
  private:
+  void put(std::size_t position, TokenId token);
+  void take(std::size_t position);
+  void order();
+  void cut_at_end();
+
   const Vocabulary& vocabulary_;
   TraceFile* trace_;
+  std::map<std::size_t, TokenId> placed_;                     // by position
   RecipeResult result_{.reason = FinishReason::interrupted};  // until it has finished
   Sha256 trace_hash_;
 };

@@ -78,8 +78,7 @@ constexpr Parameter kOwn[] = {
         .choices = "raw, tempered",
     },
     {
-        .name = "guidance",
-        .aliases = "cfg_scale",
+        .name = "page_guidance",
         .summary = "how far proposals are moved away from those without the prompt; costs a second pass",
         .type = ParameterType::real,
         .standard = 0.0,
@@ -138,10 +137,10 @@ Result<ParallelPolicy> ParallelPolicy::create(const Settings& settings, const Di
   policy.rule.top_k = static_cast<std::size_t>(settings.integer("page_top_k"));
   policy.rule.top_p = settings.real("page_top_p");
   policy.rule.score_tempered = settings.text("confidence_from") == "tempered";
-  policy.rule.guidance = settings.real("guidance");
+  policy.rule.guidance = settings.real("page_guidance");
   if (policy.rule.guidance != 0 && traits.attention != DiffusionAttention::full) {
     return fail(ErrorKind::usage,
-                "guidance: this model remembers the prompt, which guidance would have to mask; set it to 0");
+                "page_guidance: this model remembers the prompt, which guidance would have to mask; set it to 0");
   }
   policy.rule.suppressed = {traits.mask_token};
   policy.draws = policy.rule.temperature > 0;

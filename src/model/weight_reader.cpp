@@ -80,6 +80,20 @@ Result<std::unique_ptr<Weight>> WeightReader::vectors(const std::string& name, W
   return take_part(name, found, role, {.outputs = 1, .inputs = size, .count = count}, {.first = 0, .of = 1});
 }
 
+Result<std::unique_ptr<Weight>> WeightReader::column(const std::string& name, WeightRole role, std::size_t size) {
+  const TensorEntry* entry = file_.gguf().find_tensor(name);
+  if (entry == nullptr || entry->dims[0] != 1) return vector(name, role, size);
+  PLM_TRY_ASSIGN(const ModelFile::Tensor found, file_.tensor(name, {.outputs = size, .inputs = 1}));
+  return take_part(name, found, role, {.outputs = 1, .inputs = size}, {.first = 0, .of = 1});
+}
+
+Result<std::unique_ptr<Weight>> WeightReader::constant(WeightRole role, std::size_t size, float value) {
+  if (device_ == nullptr) return nullptr;
+  const std::vector<float> numbers(size, value);
+  const MatrixSize shape{.outputs = 1, .inputs = size};
+  return take("constant", role, shape, {&quant_f32, std::as_bytes(std::span(numbers)), nullptr});
+}
+
 Result<std::unique_ptr<Weight>> WeightReader::take_part(const std::string& name, const ModelFile::Tensor& found,
                                                         WeightRole role, MatrixSize size, RowPart part) {
   PLM_CHECK(part.first + size.outputs <= part.of);

@@ -20,7 +20,7 @@ TEST(ParallelPolicy, ReadsWhatARequestSays) {
                                       {"confidence", "margin"},
                                       {"page_temperature", "0.5"},
                                       {"page_top_k", "4"},
-                                      {"guidance", "1.5"},
+                                      {"page_guidance", "1.5"},
                                       {"confidence_from", "tempered"},
                                       {"block_length", "16"}})
                                   .value();
@@ -53,7 +53,7 @@ TEST(ParallelPolicy, SaysWhatIsPossibleInstead) {
   EXPECT_NE(message(policy({{"schedule", "sideways"}})).find("threshold"), std::string::npos);
   EXPECT_NE(message(policy({{"confidence", "hope"}})).find("margin"), std::string::npos);
   const DiffusionTraits blocks{.attention = DiffusionAttention::causal_context, .block_length = 8, .mask_token = 3};
-  EXPECT_NE(message(policy({{"guidance", "1"}}, blocks)).find("guidance"), std::string::npos);
+  EXPECT_NE(message(policy({{"page_guidance", "1"}}, blocks)).find("page_guidance"), std::string::npos);
 }
 
 TEST(ParallelPolicy, EveryParameterHasOneName) {

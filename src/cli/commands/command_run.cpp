@@ -54,6 +54,10 @@ constexpr Parameter kFlags[] = {
      .standard = std::int64_t{1},
      .min = 1,
      .max = 256},
+    {.name = "decoder",
+     .summary = "how the text is written; not set: as the model was made to",
+     .type = ParameterType::text,
+     .unit = "NAME"},
     {.name = "no_bos",
      .summary = "do not put the beginning-of-text token in front",
      .type = ParameterType::boolean,
@@ -143,6 +147,16 @@ Result<void> check_flags(const Settings& settings) {
   return {};
 }
 
+// What is not there for pages.
+Result<void> check_page(const Settings& settings) {
+  for (const char* name : {"trace", "recipe_out", "logprobs", "ban_phrase", "negative_prompt"}) {
+    if (!settings.was_given(name)) continue;
+    return fail(ErrorKind::usage, "{}: is for texts that are written one token after another; this model fills a page",
+                flag_name(name));
+  }
+  return {};
+}
+
 double per_second(std::size_t tokens, double ms) { return ms > 0 ? static_cast<double>(tokens) / ms * 1000 : 0.0; }
 
 class Run {
@@ -190,6 +204,17 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
       .banned_phrases = call_.all("ban_phrase"),
       .guidance_scale = settings.real("guidance_scale"),
   };
+  if (settings.has("decoder")) request.decoder = settings.text("decoder");
+  PLM_TRY_ASSIGN(const DecoderDefinition* decoder, engine.choose_decoder(request.decoder));
+  request.decoder = decoder->head.name;
+  if (decoder->fills_masks) {
+    PLM_TRY(check_page(settings));
+    request.parallel = &settings;
+    // A page is as long as what was asked for; where nothing was, as the context has room.
+    const std::size_t room = engine.context_length() - std::min(engine.context_length(), prompt_.size());
+    if (!settings.was_given("max_tokens")) request.max_tokens = std::min(request.max_tokens, room);
+    if (settings.integer("max_tokens") < 0) request.max_tokens = room;
+  }
   if (request.guidance_scale != 1) {
     const Prompt negative{.text = settings.text("negative_prompt"), .ids = {}};
     PLM_TRY_ASSIGN(request.negative_prompt, encode(negative, settings, engine.tokenizer()));
@@ -358,6 +383,7 @@ extern constinit const Command command_run = {
              .parameters = kFlags},
     .arguments = kArguments,
     .samples = true,
+    .fills_pages = true,
     .runs_model = true,
     .run = run,
 };
