@@ -66,7 +66,7 @@ Result<std::vector<Embedding>> embed(Engine& engine, std::span<const std::string
     embeddings[index] = {std::move(values), framed[index].tokens.size(), framed[index].is_cut};
     return {};
   };
-  PLM_TRY(read_rows(engine, wanted, YieldKind::hidden, take, hooks));
+  PLM_TRY(read_rows(engine, wanted, take, hooks));
   return embeddings;
 }
 

@@ -11,9 +11,9 @@ constexpr std::size_t kMostStateBytes = 512UL << 20;  // of them together
 constexpr std::size_t kMostReadNumbers = 64UL << 20;  // likewise, of what is read
 
 // One text's pass.
-Task<Result<PassAnswer>> read(Session& session, const RowsWanted& wanted, YieldKind kind, bool is_causal) {
+Task<Result<PassAnswer>> read(Session& session, const RowsWanted& wanted, bool is_causal) {
   std::vector<Yield> yields;
-  for (const std::uint32_t row : wanted.rows) yields.push_back({row, kind, 0});
+  for (const std::uint32_t row : wanted.rows) yields.push_back({row, wanted.kind, 0});
   const PassRequest request{.tokens = wanted.text->tokens,
                             .state = is_causal ? StateUse::append : StateUse::scratch,
                             .sight = is_causal ? Sight::causal : Sight::bidirectional,
@@ -29,23 +29,24 @@ struct Reading {
 };
 
 // How many of the texts from `first` on are read together: bounded by memory for their state and for what is read.
-std::size_t count_together(const Engine& engine, std::span<const RowsWanted> wanted, std::size_t row_size) {
+std::size_t count_together(const Engine& engine, std::span<const RowsWanted> wanted) {
   std::size_t state_bytes = 0, numbers = 0, count = 0;
   while (count < std::min({wanted.size(), kMostTexts, engine.most_sequences()})) {
     const std::size_t pages = (wanted[count].text->tokens.size() + kPageCells - 1) / kPageCells;
     state_bytes += pages * engine.state_layout().page_bytes;
-    numbers += wanted[count].rows.size() * row_size;
+    const bool is_hidden = wanted[count].kind == YieldKind::hidden;
+    numbers += wanted[count].rows.size() * (is_hidden ? engine.shape().hidden_size : engine.shape().vocab_size);
     if (count > 0 && (state_bytes > kMostStateBytes || numbers > kMostReadNumbers)) break;
     ++count;
   }
   return count;
 }
 
-Result<void> read_together(Engine& engine, std::span<const RowsWanted> wanted, YieldKind kind,
-                           const std::function<bool()>& interrupted, std::vector<Reading>& readings) {
+Result<void> read_together(Engine& engine, std::span<const RowsWanted> wanted, const std::function<bool()>& interrupted,
+                           std::vector<Reading>& readings) {
   for (const RowsWanted& one : wanted) {
     auto session = engine.open_session();
-    auto task = read(*session, one, kind, engine.shape().is_causal);
+    auto task = read(*session, one, engine.shape().is_causal);
     readings.push_back({std::move(session), std::move(task)});
     readings.back().task.start();
   }
@@ -56,18 +57,17 @@ Result<void> read_together(Engine& engine, std::span<const RowsWanted> wanted, Y
 
 }  // namespace
 
-Result<void> read_rows(Engine& engine, std::span<const RowsWanted> wanted, YieldKind kind, const RowsReader& reader,
+Result<void> read_rows(Engine& engine, std::span<const RowsWanted> wanted, const RowsReader& reader,
                        const ReadingHooks& hooks) {
-  PLM_CHECK(kind == YieldKind::hidden || kind == YieldKind::logits);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
+    PLM_CHECK(wanted[i].kind == YieldKind::hidden || wanted[i].kind == YieldKind::logits);
     const auto checked = engine.check_prompt(wanted[i].text->tokens);
     if (!checked.has_value()) return tl::unexpected<Error>(checked.error().within(fmt::format("text {}", i + 1)));
   }
-  const std::size_t row_size = kind == YieldKind::hidden ? engine.shape().hidden_size : engine.shape().vocab_size;
   for (std::size_t first = 0; first < wanted.size();) {
-    const auto some = wanted.subspan(first, count_together(engine, wanted.subspan(first), row_size));
+    const auto some = wanted.subspan(first, count_together(engine, wanted.subspan(first)));
     std::vector<Reading> readings;
-    PLM_TRY(read_together(engine, some, kind, hooks.interrupted, readings));
+    PLM_TRY(read_together(engine, some, hooks.interrupted, readings));
     for (std::size_t i = 0; i < readings.size(); ++i) {
       PLM_TRY_ASSIGN(PassAnswer answer, readings[i].task.take());
       std::vector<std::vector<float>> rows;

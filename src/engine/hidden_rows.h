@@ -15,8 +15,9 @@ namespace plm {
 
 /// The rows of a text whose hidden states, or logits, are wanted.
 struct RowsWanted {
-  const FramedText* text = nullptr;  ///< at least one token
-  std::vector<std::uint32_t> rows;   ///< ascending
+  const FramedText* text = nullptr;    ///< at least one token
+  std::vector<std::uint32_t> rows;     ///< ascending
+  YieldKind kind = YieldKind::hidden;  ///< or logits
 };
 
 /// How readings go on: told after each batch, and asked.
@@ -28,9 +29,9 @@ struct ReadingHooks {
 /// Called once for every text, in no particular order: rows [wanted.rows.size(), hidden_size or vocab_size].
 using RowsReader = std::function<Result<void>(std::size_t index, std::vector<std::vector<float>> rows)>;
 
-/// `kind`: hidden or logits. Errors: as Engine::check_prompt, naming the text; the reader's; interrupted.
-[[nodiscard]] Result<void> read_rows(Engine& engine, std::span<const RowsWanted> wanted, YieldKind kind,
-                                     const RowsReader& reader, const ReadingHooks& hooks = {});
+/// Errors: as Engine::check_prompt, naming the text; the reader's; interrupted.
+[[nodiscard]] Result<void> read_rows(Engine& engine, std::span<const RowsWanted> wanted, const RowsReader& reader,
+                                     const ReadingHooks& hooks = {});
 
 /// The rows that pooling needs of a text of `tokens` tokens.
 [[nodiscard]] std::vector<std::uint32_t> rows_for(Pooling pooling, std::size_t tokens);

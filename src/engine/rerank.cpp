@@ -29,11 +29,15 @@ Result<TokenId> answer_token(const Tokenizer& tokenizer, std::string_view word) 
               ids.size());
 }
 
+struct Pair {
+  std::string_view query, document;
+};
+
 // What a decoder is asked, in parts: words of the form, and places to be filled.
 class Form {
  public:
   static Result<Form> of(const Engine& engine, const RerankOptions& options);
-  [[nodiscard]] jinja::MarkedText fill(std::string_view query, std::string_view document) const;
+  [[nodiscard]] jinja::MarkedText fill(const Pair& pair) const;
 
  private:
   std::string text_, instruction_;
@@ -52,9 +56,9 @@ Result<Form> Form::of(const Engine& engine, const RerankOptions& options) {
 }
 
 // Only the words of the form may become control tokens.
-jinja::MarkedText Form::fill(std::string_view query, std::string_view document) const {
+jinja::MarkedText Form::fill(const Pair& pair) const {
   const std::pair<std::string_view, std::string_view> places[] = {
-      {"{query}", query}, {"{document}", document}, {"{instruction}", instruction_}};
+      {"{query}", pair.query}, {"{document}", pair.document}, {"{instruction}", instruction_}};
   jinja::MarkedText out;
   std::string_view rest = text_;
   while (!rest.empty()) {
@@ -75,23 +79,22 @@ jinja::MarkedText Form::fill(std::string_view query, std::string_view document) 
 }
 
 // The pair as a decoder reads it. The document is cut, never the words behind it.
-Result<FramedText> frame_form(const Engine& engine, const Form& form, std::string_view query, std::string_view document,
-                              std::size_t most_tokens) {
+Result<FramedText> frame_form(const Engine& engine, const Form& form, const Pair& pair, std::size_t most_tokens) {
   const Tokenizer& tokenizer = engine.tokenizer();
-  PLM_TRY_ASSIGN(auto ids, tokenizer.encode(form.fill(query, document), {.add_special = false}));
+  PLM_TRY_ASSIGN(auto ids, tokenizer.encode(form.fill(pair), {.add_special = false}));
   FramedText framed{.tokens = std::move(ids)};
   if (framed.tokens.size() <= most_tokens) return framed;
-  PLM_TRY_ASSIGN(const auto bare, tokenizer.encode(form.fill(query, ""), {.add_special = false}));
+  PLM_TRY_ASSIGN(const auto bare, tokenizer.encode(form.fill({pair.query, ""}), {.add_special = false}));
   if (bare.size() >= most_tokens) {
     return fail(ErrorKind::usage, "query: {} tokens with the words around it, at most {} are read; shorten it",
                 bare.size(), most_tokens);
   }
   // Tokens at the cut may join differently; one document less than there is room for is always enough.
-  PLM_TRY_ASSIGN(auto words, tokenizer.encode(document, {.add_special = false}));
+  PLM_TRY_ASSIGN(auto words, tokenizer.encode(pair.document, {.add_special = false}));
   words.resize(std::min(words.size(), most_tokens - bare.size()));
   for (;;) {
     const std::string cut = detokenize(engine.vocabulary(), words);
-    PLM_TRY_ASSIGN(framed.tokens, tokenizer.encode(form.fill(query, cut), {.add_special = false}));
+    PLM_TRY_ASSIGN(framed.tokens, tokenizer.encode(form.fill({pair.query, cut}), {.add_special = false}));
     if (framed.tokens.size() <= most_tokens || words.empty()) break;
     words.resize(words.size() - std::min(words.size(), framed.tokens.size() - most_tokens));
   }
@@ -99,8 +102,7 @@ Result<FramedText> frame_form(const Engine& engine, const Form& form, std::strin
   return framed;
 }
 
-Result<std::vector<FramedText>> frame(const Engine& engine, std::string_view query,
-                                      std::span<const std::string> documents, const RerankOptions& options) {
+Result<std::vector<FramedText>> frame(const Engine& engine, const RerankTask& task, const RerankOptions& options) {
   const std::size_t most =
       options.most_tokens > 0 ? std::min(options.most_tokens, engine.context_length()) : most_text_tokens(engine);
   // A decoder with a head and no form of its own reads two texts like an encoder.
@@ -111,9 +113,9 @@ Result<std::vector<FramedText>> frame(const Engine& engine, std::string_view que
     PLM_TRY_ASSIGN(form, Form::of(engine, options));
   }
   std::vector<FramedText> framed;
-  for (const std::string& document : documents) {
-    auto one =
-        form ? frame_form(engine, *form, query, document, most) : frame_pair(engine.tokenizer(), query, document, most);
+  for (const std::string& document : task.documents) {
+    auto one = form ? frame_form(engine, *form, {task.query, document}, most)
+                    : frame_pair(engine.tokenizer(), task.query, document, most);
     const std::string where = fmt::format("document {}", framed.size() + 1);
     if (!one.has_value()) return tl::unexpected<Error>(one.error().within(where));
     if (one->is_cut && !options.cuts) {
@@ -134,8 +136,8 @@ double relevance(std::span<const float> logits, std::span<const std::string> lab
   return logistic(static_cast<double>(logits[yes]) - static_cast<double>(logits[1 - yes]));
 }
 
-Result<std::vector<Ranking>> rerank(Engine& engine, std::string_view query, std::span<const std::string> documents,
-                                    const RerankOptions& options, const ReadingHooks& hooks) {
+Result<std::vector<Ranking>> rerank(Engine& engine, const RerankTask& task, const RerankOptions& options,
+                                    const ReadingHooks& hooks) {
   const SequenceHead& head = engine.sequence_head();
   const bool has_head = head.gives_scores();
   if (has_head && head.outputs() > 2) {
@@ -148,12 +150,13 @@ Result<std::vector<Ranking>> rerank(Engine& engine, std::string_view query, std:
     PLM_TRY_ASSIGN(answers.yes, answer_token(engine.tokenizer(), options.yes));
     PLM_TRY_ASSIGN(answers.no, answer_token(engine.tokenizer(), options.no));
   }
-  PLM_TRY_ASSIGN(const auto framed, frame(engine, query, documents, options));
+  PLM_TRY_ASSIGN(const auto framed, frame(engine, task, options));
   std::vector<RowsWanted> wanted;
   for (const FramedText& text : framed) {
-    wanted.push_back({&text, rows_for(has_head ? head.pooling() : Pooling::last, text.tokens.size())});
+    wanted.push_back({&text, rows_for(has_head ? head.pooling() : Pooling::last, text.tokens.size()),
+                      has_head ? YieldKind::hidden : YieldKind::logits});
   }
-  std::vector<Ranking> rankings(documents.size());
+  std::vector<Ranking> rankings(task.documents.size());
   const auto take = [&](std::size_t index, std::vector<std::vector<float>> rows) -> Result<void> {
     Ranking& ranking = rankings[index];
     ranking = {.document = index, .tokens = framed[index].tokens.size(), .is_cut = framed[index].is_cut};
@@ -166,7 +169,7 @@ Result<std::vector<Ranking>> rerank(Engine& engine, std::string_view query, std:
     ranking.score = relevance(ranking.logits, head.labels());
     return {};
   };
-  PLM_TRY(read_rows(engine, wanted, has_head ? YieldKind::hidden : YieldKind::logits, take, hooks));
+  PLM_TRY(read_rows(engine, wanted, take, hooks));
   std::ranges::stable_sort(rankings, std::greater(), &Ranking::score);
   return rankings;
 }

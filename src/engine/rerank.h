@@ -12,6 +12,11 @@
 
 namespace plm {
 
+struct RerankTask {
+  std::string_view query;
+  std::span<const std::string> documents;
+};
+
 struct RerankOptions {
   std::size_t most_tokens = 0;  ///< of query and document together; 0: as the model says
   bool cuts = true;             ///< pairs that are too long, instead of refusing them
@@ -33,8 +38,7 @@ struct Ranking {
 /// One for each document, best first; equal scores in the order of the documents. Errors (usage): an encoder without a
 /// head, a head of more than two numbers, an answer that is no token, a form without {query} and {document};
 /// interrupted.
-[[nodiscard]] Result<std::vector<Ranking>> rerank(Engine& engine, std::string_view query,
-                                                  std::span<const std::string> documents,
+[[nodiscard]] Result<std::vector<Ranking>> rerank(Engine& engine, const RerankTask& task,
                                                   const RerankOptions& options = {}, const ReadingHooks& hooks = {});
 
 /// From 0 to 1: one number through the logistic function; of two, the share in their softmax of the one whose label is

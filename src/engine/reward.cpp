@@ -55,7 +55,7 @@ Result<std::vector<Reward>> reward(Engine& engine, std::span<const FramedText> t
     one.scores.assign(numbers.end() - static_cast<std::ptrdiff_t>(outputs), numbers.end());
     return {};
   };
-  PLM_TRY(read_rows(engine, wanted, YieldKind::hidden, take, hooks));
+  PLM_TRY(read_rows(engine, wanted, take, hooks));
   return rewards;
 }
 

@@ -28,7 +28,7 @@ TEST(Embedding, EveryPoolingIsThatOfItsRows) {
   const auto framed = frame_text(engine->tokenizer(), kTexts[0], 64).value();
   std::vector<std::vector<float>> rows;
   const std::vector<RowsWanted> wanted{{&framed, rows_for(Pooling::mean, framed.tokens.size())}};
-  ASSERT_TRUE(read_rows(*engine, wanted, YieldKind::hidden, [&](auto, auto found) -> Result<void> {
+  ASSERT_TRUE(read_rows(*engine, wanted, [&](auto, auto found) -> Result<void> {
                 rows = std::move(found);
                 return {};
               }).has_value());
@@ -97,7 +97,7 @@ TEST(Embedding, ADecoderGivesItsLastToken) {
   EXPECT_EQ(engine->sequence_head().pooling(), Pooling::last);
   const std::vector<RowsWanted> wanted{{&text, rows_for(Pooling::last, text.tokens.size())}};
   std::vector<float> last;
-  ASSERT_TRUE(read_rows(*engine, wanted, YieldKind::hidden, [&](auto, auto rows) -> Result<void> {
+  ASSERT_TRUE(read_rows(*engine, wanted, [&](auto, auto rows) -> Result<void> {
                 last = pooled(rows);
                 return {};
               }).has_value());

@@ -24,7 +24,7 @@ Rows read_all(Engine& engine, const std::vector<FramedText>& texts) {
   std::vector<RowsWanted> wanted;
   for (const FramedText& text : texts) wanted.push_back({&text, rows_for(Pooling::mean, text.tokens.size())});
   Rows all(texts.size());
-  const auto done = read_rows(engine, wanted, YieldKind::hidden, [&](std::size_t index, auto rows) -> Result<void> {
+  const auto done = read_rows(engine, wanted, [&](std::size_t index, auto rows) -> Result<void> {
     all[index] = std::move(rows);
     return {};
   });
@@ -69,7 +69,7 @@ TEST(HiddenRows, ATextThatDoesNotFitIsNamed) {
   const auto engine = load_engine(golden("/oracle/bert-f32.gguf"), {.use = ModelUse::embedding});
   const FramedText fits = some_text(128, 1), long_one = some_text(129, 1);
   const std::vector<RowsWanted> wanted{{&fits, {0}}, {&long_one, {0}}};
-  const auto done = read_rows(*engine, wanted, YieldKind::hidden, [](auto, auto) -> Result<void> { return {}; });
+  const auto done = read_rows(*engine, wanted, [](auto, auto) -> Result<void> { return {}; });
   ASSERT_FALSE(done.has_value());
   EXPECT_EQ(done.error().message.find("text 2: prompt: 129 tokens"), 0U) << done.error().message;
 }
@@ -78,8 +78,8 @@ TEST(HiddenRows, StopsWhenAsked) {
   const auto engine = load_engine(golden("/oracle/bert-f32.gguf"), {.use = ModelUse::embedding});
   const FramedText text = some_text(9, 1);
   const std::vector<RowsWanted> wanted{{&text, {0}}};
-  const auto done = read_rows(*engine, wanted, YieldKind::hidden, [](auto, auto) -> Result<void> { return {}; },
-                              {.interrupted = [] { return true; }});
+  const auto done =
+      read_rows(*engine, wanted, [](auto, auto) -> Result<void> { return {}; }, {.interrupted = [] { return true; }});
   ASSERT_FALSE(done.has_value());
   EXPECT_EQ(done.error().kind, ErrorKind::interrupted);
 }

@@ -25,11 +25,11 @@ TEST(Rerank, RelevanceIsAProbability) {
 
 TEST(Rerank, ACrossEncoderSortsByTheScoreOfEachPair) {
   const auto engine = load_engine(golden("/oracle/xlmr_reranker-bf16.gguf"), {.use = ModelUse::scoring});
-  const auto rankings = rerank(*engine, "the end", kDocuments).value();
+  const auto rankings = rerank(*engine, {"the end", kDocuments}).value();
   ASSERT_EQ(rankings.size(), 3U);
   for (std::size_t i = 1; i < rankings.size(); ++i) EXPECT_GE(rankings[i - 1].score, rankings[i].score);
   for (const Ranking& ranking : rankings) {
-    const auto alone = rerank(*engine, "the end", std::span(kDocuments).subspan(ranking.document, 1)).value();
+    const auto alone = rerank(*engine, {"the end", std::span(kDocuments).subspan(ranking.document, 1)}).value();
     EXPECT_EQ(alone.front().logits, ranking.logits) << "the same bits alone and among others";
     ASSERT_EQ(ranking.logits.size(), 1U);
     EXPECT_NEAR(ranking.score, 1 / (1 + std::exp(-double{ranking.logits[0]})), 1e-9);
@@ -43,9 +43,9 @@ TEST(Rerank, ADecoderIsAskedAndItsAnswerRead) {
   const auto engine = load_engine(golden("/huggingface/qwen3_reranker"), {.use = ModelUse::scoring});
   const auto oracle = SafetensorsFile::open(golden("/oracle/qwen3_reranker.golden.safetensors")).value();
   const FramedText text{.tokens = golden_ids(*oracle, "input_ids")};
-  const std::vector<RowsWanted> wanted{{&text, rows_for(Pooling::last, text.tokens.size())}};
+  const std::vector<RowsWanted> wanted{{&text, rows_for(Pooling::last, text.tokens.size()), YieldKind::logits}};
   std::vector<float> logits;
-  ASSERT_TRUE(read_rows(*engine, wanted, YieldKind::logits, [&](auto, auto rows) -> Result<void> {
+  ASSERT_TRUE(read_rows(*engine, wanted, [&](auto, auto rows) -> Result<void> {
                 logits = rows.front();
                 return {};
               }).has_value());
@@ -56,14 +56,14 @@ TEST(Rerank, ADecoderIsAskedAndItsAnswerRead) {
 
   const RerankOptions options{
       .form = "Q {query} D {document} I {instruction}<|eos|>", .instruction = "x", .yes = "y", .no = "n"};
-  const auto rankings = rerank(*engine, "the end", kDocuments, options).value();
+  const auto rankings = rerank(*engine, {"the end", kDocuments}, options).value();
   ASSERT_EQ(rankings.size(), 3U);
   const auto by_hand = engine->tokenizer()
                            .encode("Q the end D " + kDocuments[rankings[0].document] + " I x<|eos|>",
                                    {.add_special = false, .parse_special = true})
                            .value();
   EXPECT_EQ(rankings[0].tokens, by_hand.size()) << "the words of the form are control tokens";
-  const auto plain = rerank(*engine, "<|eos|>", kDocuments, options).value();
+  const auto plain = rerank(*engine, {"<|eos|>", kDocuments}, options).value();
   EXPECT_GT(plain[0].tokens, rankings[0].tokens - 4) << "those of a query are not";
 }
 
@@ -73,13 +73,13 @@ TEST(Rerank, ALongDocumentIsCutAndTheFormKept) {
   for (int i = 0; i < 400; ++i) text += "world ";
   const RerankOptions options{.most_tokens = 60, .form = "Q {query} D {document}<|eos|>", .yes = "y", .no = "n"};
   const std::vector<std::string> documents{text, "end"};
-  for (const Ranking& ranking : rerank(*engine, "the end", documents, options).value()) {
+  for (const Ranking& ranking : rerank(*engine, {"the end", documents}, options).value()) {
     EXPECT_EQ(ranking.is_cut, ranking.document == 0);
     EXPECT_LE(ranking.tokens, 60U);
   }
   RerankOptions strict = options;
   strict.cuts = false;
-  const auto refused = rerank(*engine, "the end", documents, strict);
+  const auto refused = rerank(*engine, {"the end", documents}, strict);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message.find("document 1: more than 60 tokens"), 0U);
 }
@@ -87,7 +87,7 @@ TEST(Rerank, ALongDocumentIsCutAndTheFormKept) {
 TEST(Rerank, RefusesWhatCannotBeAsked) {
   const auto engine = load_engine(golden("/huggingface/qwen3_reranker"), {.use = ModelUse::scoring});
   const auto message = [&](const RerankOptions& options) {
-    const auto done = rerank(*engine, "q", kDocuments, options);
+    const auto done = rerank(*engine, {"q", kDocuments}, options);
     return done.has_value() ? std::string("accepted") : done.error().message;
   };
   EXPECT_NE(message({.form = "Q {query}", .yes = "y", .no = "n"}).find("form: has no {document}"), std::string::npos);

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/engine_runs.h"
 #include "model/oracle_numbers.h"
+#include "text/chat/conversation.h"
 
 namespace plm {
 namespace {

@@ -94,5 +94,29 @@ TEST(EncoderModel, RefusesPositionsThatWereNotLearned) {
   EXPECT_THROW(ours.encode(std::vector<std::int32_t>(129, 5)), std::runtime_error);
 }
 
+TEST(EncoderModel, RefusesWhatItDoesNotDo) {
+  const auto refusal = [](const std::string& gguf, const std::string& setting) {
+    const auto file = GgufFile::open(PLM_GOLDEN + ("/oracle/" + gguf)).value();
+    const auto set = GgufFile::overridden(file, std::vector<std::string>{setting}).value();
+    ModelFile model_file = ModelFile::open(set).value();
+    const auto device = make_cpu_device({.threads = 1});
+    const auto loaded = load_model(model_file, *device);
+    return loaded.has_value() ? std::string("accepted") : loaded.error().message;
+  };
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"bert-f32.gguf", "bert.attention.causal=true", "bert.attention.causal = true: must be false"},
+      {"bert-f32.gguf", "bert.attention.head_count=3", "bert.attention.head_count = 3"},
+      {"bert-f32.gguf", "bert.attention.layer_norm_epsilon=-1.0", "bert.attention.layer_norm_epsilon = -1"},
+      {"bert-f32.gguf", "bert.context_length=64", "tensor position_embd.weight: shape [64, 128], expected [64, 64]"},
+      {"bert-f32.gguf", "bert.attention.sliding_window=8", "attention.sliding_window"},
+      {"modernbert-bf16.gguf", "modern-bert.attention.sliding_window_pattern=0", "sliding_window_pattern = 0"},
+      {"modernbert-bf16.gguf", "modern-bert.feed_forward_length=97", "tensor blk.0.ffn_up.weight: shape"},
+      {"nomic_bert-bf16.gguf", "nomic-bert.rope.freq_base=-1.0", "rope.freq_base = -1"},
+  };
+  for (const auto& [gguf, setting, part] : cases) {
+    EXPECT_NE(refusal(gguf, setting).find(part), std::string::npos) << setting << ": " << refusal(gguf, setting);
+  }
+}
+
 }  // namespace
 }  // namespace plm

@@ -77,8 +77,9 @@ Result<int> run(Invocation& call) {
     call.terminal.note(fmt::format("the model has no head for scores: it is asked, and answers \"{}\" or \"{}\"",
                                    options.yes, options.no));
   }
+  const std::string query = settings.text("query");
   const ReadingHooks hooks = reading_hooks(call.terminal, "ranking");
-  PLM_TRY_ASSIGN(auto rankings, rerank(*engine, settings.text("query"), documents, options, hooks));
+  PLM_TRY_ASSIGN(auto rankings, rerank(*engine, {query, documents}, options, hooks));
   call.terminal.clear_progress();
   std::size_t cut = 0;
   for (const Ranking& ranking : rankings) cut += ranking.is_cut ? 1 : 0;
@@ -88,7 +89,7 @@ Result<int> run(Invocation& call) {
   if (settings.boolean("json")) {
     Json results = Json::array();
     for (const Ranking& ranking : rankings) results.push_back(ranking_json(ranking, documents[ranking.document]));
-    call.terminal.data(json_text(Json{{"query", settings.text("query")}, {"results", std::move(results)}}) + "\n");
+    call.terminal.data(json_text(Json{{"query", query}, {"results", std::move(results)}}) + "\n");
   } else {
     for (const Ranking& ranking : rankings) {
       call.terminal.data(

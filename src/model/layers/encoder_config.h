@@ -1,5 +1,5 @@
 // What encoders have in common and what they differ in. An architecture reads the common part from its file, then sets
-// its own; model/layers/encoder_model.h runs the result. Tested by tests/model/test_refused_models.cpp.
+// its own; model/layers/encoder_model.h runs the result. Tested by tests/model/test_encoders.cpp.
 #pragma once
 
 #include <cstdint>
