@@ -56,7 +56,7 @@ std::string control_rows(const SamplerDefinition& sampler) {
     const auto note = std::find_if(sampler.notes.begin(), sampler.notes.end(),
                                    [&](const ControlNote& each) { return each.parameter == parameter.name; });
     const ControlNote found = note == sampler.notes.end() ? ControlNote{} : *note;
-    rows += fmt::format("\n#### {}\n{}.\n\n| | |\n| --- | --- |\n", parameter.name, parameter.summary);
+    rows += fmt::format("\n### {}\n{}.\n\n| | |\n| --- | --- |\n", parameter.name, parameter.summary);
     const auto row = [&rows](std::string_view name, const std::string& text) {
       if (!text.empty()) rows += fmt::format("| {} | {} |\n", name, text);
     };

@@ -26,7 +26,7 @@ TEST(ControlPage, LeavesNoControlOut) {
     for (std::size_t i = 0; i < sampler->notes.size(); ++i) {
       EXPECT_EQ(sampler->notes[i].parameter, sampler->head.parameters[i].name);
       EXPECT_FALSE(sampler->notes[i].effect.empty()) << sampler->notes[i].parameter;
-      EXPECT_NE(page.find("#### " + std::string(sampler->notes[i].parameter) + "\n"), std::string::npos);
+      EXPECT_NE(page.find("### " + std::string(sampler->notes[i].parameter) + "\n"), std::string::npos);
     }
   }
 }
