@@ -1,8 +1,8 @@
 // logit_bias: numbers added to the logits of chosen tokens, or tokens forbidden (OpenAI's API).
 //
 // As text "15=1.5, 7=-inf", llama.cpp's "15+1.5, 7-inf", or JSON as in requests: [[15, 1.5], [7, false]] or
-// {"15": 1.5, "7": false}. -inf and false forbid. Several entries of one token add up. Ids that are no candidates do
-// nothing. Texts are made ids by the caller.
+// {"15": 1.5, "7": false}; in JSON a text stands for each of its tokens: [["hello", -2]]. -inf and false forbid.
+// Several entries of one token add up. Ids that are no candidates do nothing.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -76,7 +76,18 @@ Result<void> add_json(Biases& biases, std::int64_t id, const Json& value) {
   return add(biases, id, value.get<double>());
 }
 
-Result<Biases> parse(const std::string& text) {
+// The tokens that an entry is about; none: it is no entry.
+std::vector<std::int64_t> tokens_of(const Json& key, const TokenTexts& texts) {
+  if (key.is_number_integer()) return {key.get<std::int64_t>()};
+  if (!key.is_string()) return {};
+  const std::string text = key.get<std::string>();
+  std::int64_t id = 0;
+  if (parse_whole(std::string_view(text), id)) return {id};
+  const auto ids = texts.encode(text);
+  return {ids.begin(), ids.end()};
+}
+
+Result<Biases> parse(const std::string& text, const TokenTexts& texts) {
   Biases biases;
   if (!text.starts_with('[') && !text.starts_with('{')) {
     for (const std::string_view item : split_list(text)) PLM_TRY(add_text(biases, item));
@@ -85,21 +96,19 @@ Result<Biases> parse(const std::string& text) {
   const auto json = parse_json(text, "logit_bias", {.bytes = 8U << 20, .keys = kMostBiases});
   if (!json) return fail(ErrorKind::usage, "{}", json.error().message);
   for (const auto& [key, entry] : json->items()) {
-    if (json->is_object()) {
-      std::int64_t id = 0;
-      if (!parse_whole(std::string_view(key), id)) return not_a_bias(key);
-      PLM_TRY(add_json(biases, id, entry));
-    } else {
-      if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_integer()) return not_a_bias(json_text(entry));
-      PLM_TRY(add_json(biases, entry[0].get<std::int64_t>(), entry[1]));
-    }
+    const bool is_pair = json->is_object() || (entry.is_array() && entry.size() == 2);
+    const Json& value = json->is_object() || !is_pair ? entry : entry[1];
+    const auto ids =
+        !is_pair ? std::vector<std::int64_t>() : tokens_of(json->is_object() ? Json(key) : entry[0], texts);
+    if (ids.empty()) return not_a_bias(json->is_object() ? key : json_text(entry));
+    for (const std::int64_t id : ids) PLM_TRY(add_json(biases, id, value));
   }
   return biases;
 }
 
 constexpr Parameter kParameters[] = {{
     .name = "logit_bias",
-    .summary = "numbers added to the logits of tokens: 15=1.5,7=-inf; also JSON",
+    .summary = "numbers added to the logits of tokens: 15=1.5,7=-inf; in JSON also texts: [[\"hello\",-2]]",
     .type = ParameterType::text,
     .standard = std::string_view(""),
     .neutral = std::string_view(""),
@@ -123,8 +132,8 @@ constinit const SamplerDefinition sampler_logit_bias = {
              .parameters = kParameters},
     .rule = "z' = z + bias of the token; -inf forbids it",
     .notes = kNotes,
-    .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
-      PLM_TRY_ASSIGN(const Biases biases, parse(settings.text("logit_bias")));
+    .create = [](const Settings& settings, const TokenTexts& texts) -> Result<std::unique_ptr<Sampler>> {
+      PLM_TRY_ASSIGN(const Biases biases, parse(settings.text("logit_bias"), texts));
       return std::make_unique<LogitBias>(biases);
     },
 };

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "sampling/golden_cases.h"
+#include "sampling/word_list.h"
 
 namespace plm {
 namespace {
@@ -24,6 +25,25 @@ TEST(LogitBias, EveryNotationMeansTheSame) {
     EXPECT_EQ(left[0].logit, 1.5F) << bias;
     EXPECT_EQ(left[1].logit, 1.0F) << bias;
   }
+}
+
+TEST(LogitBias, ATextStandsForEachOfItsTokens) {
+  const WordList texts({"a", "b", "ab", "c"});
+  for (const char* bias : {R"([["abc",2]])", R"({"abc":2})", R"([[2,2],["c",1],["3",1]])"}) {
+    Settings settings(sampling_parameters());
+    ASSERT_TRUE(settings.set_text("samplers", ""));
+    ASSERT_TRUE(settings.set_text("logit_bias", bias));
+    Chain chain = Chain::create(settings, texts).value();
+    const std::vector<float> logits(4, 0.0F);
+    Candidates workspace;
+    ASSERT_TRUE(chain.select(logits, {}, workspace));
+    EXPECT_EQ(std::vector<float>(workspace.logits().begin(), workspace.logits().end()),
+              (std::vector<float>{0, 0, 2, 2}))
+        << bias;
+  }
+  Settings unknown(sampling_parameters());
+  ASSERT_TRUE(unknown.set_text("logit_bias", R"([["zzz",2]])"));
+  EXPECT_FALSE(Chain::create(unknown, texts)) << "a text that the vocabulary cannot spell";
 }
 
 TEST(LogitBias, RefusesWhatIsNoBias) {
