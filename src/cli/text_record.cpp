@@ -38,7 +38,9 @@ void TextRecord::on_event(const Event& event) {
     case EventKind::committed:
     case EventKind::replaced: put(event.position, event.token); break;
     case EventKind::revoked: take(event.position); break;
-    case EventKind::deleted: take(placed_.rbegin()->first); break;
+    case EventKind::deleted:
+      if (!placed_.empty()) take(placed_.rbegin()->first);
+      break;
     case EventKind::stable_prefix: result_.text += event.text; break;
     case EventKind::finished:
       result_.reason = event.reason;

@@ -4,9 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
+#include <utility>
 
 #include "format/gguf.h"
+#include "sampling/token_trace.h"
 
 namespace plm {
 namespace {
@@ -17,24 +20,37 @@ const Vocabulary& vocabulary() {
   return loaded;
 }
 
-Event committed(TokenId token, const TokenTrace* trace = nullptr) {
-  return {.kind = EventKind::committed, .token = token, .trace = trace};
+Event committed(TokenId token, std::size_t position, const TokenTrace* trace = nullptr) {
+  return {.kind = EventKind::committed, .token = token, .position = position, .trace = trace};
 }
 
 TEST(TextRecord, KeepsWhatStayed) {
   TextRecord record(vocabulary(), nullptr);
   EXPECT_EQ(record.reason(), FinishReason::interrupted) << "until it has finished";
-  record.on_event(committed(49));
-  record.on_event(committed(50));
+  record.on_event(committed(49, 8));
+  record.on_event(committed(50, 9));
   record.on_event({.kind = EventKind::deleted});
-  record.on_event(committed(51));
+  record.on_event(committed(51, 9));
   record.on_event({.kind = EventKind::stable_prefix, .text = "13"});
-  record.on_event(committed(257));
+  record.on_event(committed(257, 10));
   record.on_event({.kind = EventKind::finished, .reason = FinishReason::end_of_text});
   const RecipeResult result = record.finish();
   EXPECT_EQ(result.text, "13");
   EXPECT_EQ(result.ids, (std::vector<TokenId>{49, 51})) << "without the end token";
   EXPECT_EQ(result.reason, FinishReason::end_of_text);
+}
+
+TEST(TextRecord, OfAPageIsInOrderOfPositions) {
+  TextRecord record(vocabulary(), nullptr);
+  for (const auto& [token, at] :
+       std::initializer_list<std::pair<TokenId, std::size_t>>{{52, 7}, {49, 4}, {257, 6}, {50, 5}}) {
+    record.on_event(committed(token, at));
+  }
+  record.on_event({.kind = EventKind::revoked, .position = 5});
+  record.on_event(committed(51, 5));
+  record.on_event({.kind = EventKind::replaced, .token = 48, .position = 4});
+  record.on_event({.kind = EventKind::finished, .reason = FinishReason::end_of_text});
+  EXPECT_EQ(record.finish().ids, (std::vector<TokenId>{48, 51})) << "nothing from the end token on";
 }
 
 TEST(TextRecord, HashesTheLinesThatItWrites) {
@@ -44,12 +60,12 @@ TEST(TextRecord, HashesTheLinesThatItWrites) {
   {
     const auto file = TraceFile::create(path).value();
     TextRecord record(vocabulary(), file.get());
-    record.on_event(committed(49, &trace));
+    record.on_event(committed(49, 3, &trace));
     record.on_event({.kind = EventKind::deleted, .position = 3});
     ASSERT_TRUE(file->close().has_value());
     hash = record.finish().trace_sha256;
     TextRecord shorter(vocabulary(), nullptr);
-    shorter.on_event(committed(49, &trace));
+    shorter.on_event(committed(49, 3, &trace));
     other = shorter.finish().trace_sha256;
   }
   std::ifstream stream(path, std::ios::binary);

@@ -73,7 +73,8 @@ TEST(Rerank, ALongDocumentIsCutAndTheFormKept) {
   for (int i = 0; i < 400; ++i) text += "world ";
   const RerankOptions options{.most_tokens = 60, .form = "Q {query} D {document}<|eos|>", .yes = "y", .no = "n"};
   const std::vector<std::string> documents{text, "end"};
-  for (const Ranking& ranking : rerank(*engine, {"the end", documents}, options).value()) {
+  const std::vector<Ranking> rankings = rerank(*engine, {"the end", documents}, options).value();
+  for (const Ranking& ranking : rankings) {
     EXPECT_EQ(ranking.is_cut, ranking.document == 0);
     EXPECT_LE(ranking.tokens, 60U);
   }
