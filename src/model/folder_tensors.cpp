@@ -64,8 +64,10 @@ const TensorRule& rule_at(const HuggingFaceForm& form, std::size_t index) {
 // A tensor that is cut up has a rule for each part.
 std::vector<Match> find_rules(std::string_view name, const HuggingFaceForm& form) {
   std::vector<Match> found;
+  // What a family says of a tensor itself stands in the place of what it shares.
   const auto look = [&](std::string_view without_prefix) {
     for (std::size_t i = 0; i < rule_count(form); ++i) {
+      if (i == form.tensors.size() && !found.empty()) return;
       if (auto match = match_name(without_prefix, rule_at(form, i).from, i)) found.push_back(*match);
     }
   };
