@@ -10,15 +10,22 @@ namespace {
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kIndent = 26;  // of the right column
 
-// `text` broken at spaces into lines that begin at column `indent`; the first one is not indented here.
+// `text` broken at spaces, long words behind semicolons, into lines that begin at column `indent`; the first one is not
+// indented here.
 std::string wrapped(std::string_view text, std::size_t indent) {
   const std::size_t width = kWidth - indent;
   std::string lines;
   while (text.size() > width) {
     const std::size_t space = text.substr(0, width + 1).rfind(' ');
-    if (space == std::string_view::npos) break;  // one long word
-    lines += fmt::format("{}\n{:{}}", text.substr(0, space), "", indent);
-    text.remove_prefix(space + 1);
+    if (space != std::string_view::npos) {
+      lines += fmt::format("{}\n{:{}}", text.substr(0, space), "", indent);
+      text.remove_prefix(space + 1);
+      continue;
+    }
+    const std::size_t break_at = text.substr(0, width).rfind(';');
+    if (break_at == std::string_view::npos) break;  // one long word
+    lines += fmt::format("{}\n{:{}}", text.substr(0, break_at + 1), "", indent);
+    text.remove_prefix(break_at + 1);
   }
   return lines + std::string(text);
 }

@@ -95,13 +95,14 @@ std::string rounded_count(std::uint64_t parameters) {
   return fmt::format("{:.{}f}{}", scaled, scaled <= 0.5 ? 2 : scaled < 9.5 ? 1 : 0, unit);
 }
 
-// The number of parameters; with experts "8x7B", as though there was one expert, times how many there are.
+// The number of parameters; with experts "8x7B", as though there was one expert, times how many there are. (The biases
+// of experts are counted whole, as llama.cpp's converter does.)
 std::string size_label(const std::vector<FolderTensorPlan>& tensors) {
   std::uint64_t parameters = 0, experts = 0;
   for (const FolderTensorPlan& tensor : tensors) {
     std::uint64_t count = 1;
     for (const std::uint64_t dim : tensor.dims) count *= dim;
-    const bool is_of_experts = tensor.name.find("_exps.") != std::string::npos;
+    const bool is_of_experts = tensor.dims.size() == 3 && tensor.name.find("_exps.") != std::string::npos;
     if (is_of_experts) experts = tensor.dims.back();
     parameters += is_of_experts ? count / tensor.dims.back() : count;
   }

@@ -15,7 +15,8 @@ SUM, ANSWER = "A385+739=", "1124"
 SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 5, "--top-k", 0, "--top-p", 1,
            "--min-p", 0)
 COMMANDS = ("bench", "chat", "completion", "convert", "crossover", "describe", "diff", "embed", "explain", "fetch",
-            "inspect", "models", "quantize", "replay", "rerank", "reward", "run", "score", "signature", "template", "tokenize")
+            "inspect", "models", "quantize", "replay", "rerank", "reward", "run", "score", "signature", "template",
+            "tokenize")
 
 
 class RunTest(ProgramTest):

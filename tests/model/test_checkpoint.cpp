@@ -32,6 +32,13 @@ std::vector<float> numbers(const GgufFile& file, const TensorEntry& tensor) {
   return values;
 }
 
+// A matrix of one row is a vector.
+std::vector<std::uint64_t> without_ones(std::span<const std::uint64_t> shape) {
+  std::vector<std::uint64_t> rest(shape.begin(), shape.end());
+  while (rest.size() > 1 && rest.back() == 1) rest.pop_back();
+  return rest;
+}
+
 class CheckpointFixture : public testing::TestWithParam<Fixture> {
  protected:
   // Some are too large for this repository, and tested where the conformance data are at hand.
@@ -80,7 +87,7 @@ TEST_P(CheckpointFixture, HasTheTensorsOfTheConverter) {
   for (const TensorEntry& expected : theirs->tensors()) {
     const TensorEntry* tensor = ours->find_tensor(expected.name);
     ASSERT_NE(tensor, nullptr) << expected.name;
-    EXPECT_TRUE(std::ranges::equal(tensor->shape(), expected.shape())) << expected.name;
+    EXPECT_EQ(without_ones(tensor->shape()), without_ones(expected.shape())) << expected.name;
     const auto values = numbers(*ours, *tensor), reference = numbers(*theirs, expected);
     if (GetParam().rounding > 0) {
       for (std::size_t i = 0; i < values.size(); ++i) {

@@ -88,7 +88,8 @@ TEST_P(Families, LogitsAndHiddenStatesEqualTheOracle) {
   EXPECT_LE(largest_difference(logits, golden_floats(*oracle, "logits")), kTolerance);
 
   EXPECT_LE(largest_difference(ours.taps.at("embed"), golden_floats(*oracle, "hidden.embed.out")), kTolerance);
-  EXPECT_LE(largest_difference(ours.taps.at("final_norm"), golden_floats(*oracle, "hidden.final_norm.out")), kTolerance);
+  EXPECT_LE(largest_difference(ours.taps.at("final_norm"), golden_floats(*oracle, "hidden.final_norm.out")),
+            kTolerance);
   const bool is_deep = ours.model->shape().layer_count > 8;
   for (std::size_t layer = 0; layer < ours.model->shape().layer_count; ++layer) {
     const std::string mine = "layer." + std::to_string(layer);

@@ -129,7 +129,7 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   draft.keys.add_u32(draft.key("attention.key_length"), static_cast<std::uint32_t>(rank + parts.rotated));
   draft.keys.add_u32(draft.key("attention.key_length_mla"), static_cast<std::uint32_t>(parts.plain + parts.rotated));
   PLM_TRY(add_router(draft));
-  return add_rope_settings(draft, parts.rotated);
+  return add_rope_settings(draft, parts.rotated, {.stretches_scores = true});
 }
 
 constexpr HuggingFaceForm kForm = {.classes = kClasses,

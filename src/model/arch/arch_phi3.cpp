@@ -28,6 +28,8 @@ constexpr TensorRule kTensors[] = {
 Result<void> complete_draft(CheckpointDraft& draft) {
   PLM_TRY(demand_text(draft.config, "hidden_act", "silu"));
   PLM_TRY(add_window(draft));
+  // llama.cpp takes a missing key for Phi-3's own window.
+  if (!draft.config.has("sliding_window")) draft.keys.add_u32(draft.key("attention.sliding_window"), 0);
   PLM_TRY_ASSIGN(const std::uint64_t context, draft.config.integer("max_position_embeddings", {1, kMostContext}));
   PLM_TRY_ASSIGN(const std::uint64_t original,
                  draft.config.integer_or("original_max_position_embeddings", context, {1, kMostContext}));

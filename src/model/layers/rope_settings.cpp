@@ -48,19 +48,25 @@ Result<void> add_yarn_scores(CheckpointDraft& draft, const ConfigReader& scaling
 }
 
 // The factor on cosine and sine, as transformers finds it: stated, or from the factor of the stretch.
-Result<double> yarn_magnitude(const ConfigReader& scaling, double standard) {
-  if (!scaling.has("attention_factor")) return standard;
-  return scaling.positive_real("attention_factor", kMostFactor);
+Result<double> yarn_magnitude(const ConfigReader& scaling, double factor, const RopeDefaults& defaults) {
+  const auto magnitude = [factor](double scale) { return factor > 1 ? 0.1 * scale * log_f64(factor) + 1 : 1.0; };
+  if (scaling.has("attention_factor")) return scaling.positive_real("attention_factor", kMostFactor);
+  const bool is_stated = scaling.has("mscale") && scaling.has("mscale_all_dim") && !defaults.stretches_scores;
+  if (!is_stated) return magnitude(1);
+  PLM_TRY_ASSIGN(const double scale, scaling.positive_real("mscale", kMostFactor));
+  PLM_TRY_ASSIGN(const double all, scaling.positive_real("mscale_all_dim", kMostFactor));
+  return magnitude(scale) / magnitude(all);
 }
 
-Result<void> add_yarn(CheckpointDraft& draft, const ConfigReader& scaling, double factor) {
+Result<void> add_yarn(CheckpointDraft& draft, const ConfigReader& scaling, const RopeDefaults& defaults) {
+  PLM_TRY_ASSIGN(const double factor, scaling.positive_real("factor", kMostFactor));
   PLM_TRY_ASSIGN(const std::uint64_t context, draft.config.integer("max_position_embeddings", kContexts));
   PLM_TRY_ASSIGN(const std::uint64_t original,
                  scaling.integer_or("original_max_position_embeddings", context, kContexts));
   draft.keys.add_u32(draft.key("rope.scaling.original_context_length"), static_cast<std::uint32_t>(original));
   // GGUF's factor comes on top of 0.1 ln(factor) + 1, that of transformers stands in its place.
   const double standard = factor > 1 ? 0.1 * log_f64(factor) + 1 : 1.0;
-  PLM_TRY_ASSIGN(const double magnitude, yarn_magnitude(scaling, standard));
+  PLM_TRY_ASSIGN(const double magnitude, yarn_magnitude(scaling, factor, defaults));
   if (magnitude != standard) {
     draft.keys.add_f32(draft.key("rope.scaling.yarn_attn_factor"), static_cast<float>(magnitude / standard));
   }
@@ -75,7 +81,7 @@ Result<void> add_yarn(CheckpointDraft& draft, const ConfigReader& scaling, doubl
     PLM_TRY_ASSIGN(const bool truncates, scaling.boolean_or("truncate", true));
     draft.keys.add_boolean(draft.key("rope.scaling.yarn_truncate"), truncates);
   }
-  return add_yarn_scores(draft, scaling);
+  return defaults.stretches_scores ? add_yarn_scores(draft, scaling) : Result<void>();
 }
 
 // Two lists of divisors, for texts up to the original context and beyond it.
@@ -160,7 +166,7 @@ Result<void> add_rope_settings(CheckpointDraft& draft, std::uint64_t head_dim, R
   PLM_TRY_ASSIGN(const double factor, rope.scaling->positive_real("factor", kMostFactor));
   draft.keys.add_string(draft.key("rope.scaling.type"), kind);
   draft.keys.add_f32(draft.key("rope.scaling.factor"), static_cast<float>(factor));
-  return kind == "yarn" ? add_yarn(draft, *rope.scaling, factor) : Result<void>();
+  return kind == "yarn" ? add_yarn(draft, *rope.scaling, defaults) : Result<void>();
 }
 
 }  // namespace plm

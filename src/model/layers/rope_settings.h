@@ -13,8 +13,9 @@ namespace plm {
 /// What a family's checkpoints leave unsaid.
 struct RopeDefaults {
   double base = 10000;
-  bool may_be_partial = false;  ///< only a part of each head may be rotated
-  double share = 1;             ///< of a head, that `head_dim` is; partial_rotary_factor must agree
+  bool may_be_partial = false;    ///< only a part of each head may be rotated
+  bool stretches_scores = false;  ///< by yarn's mscale_all_dim, in place of the rotated numbers
+  double share = 1;               ///< of a head, that `head_dim` is; partial_rotary_factor must agree
 };
 
 /// Adds rope.freq_base, rope.scaling.*, rope.dimension_count where only a part of a head is rotated, and divisors of
