@@ -42,7 +42,8 @@ TEST_P(EncoderInvariance, HiddenStatesAreTheSameBitsInEveryArrangement) {
   const auto first = load_engine(path, {.use = ModelUse::embedding});
   Rows expected;
   for (const FramedText& text : texts) expected.push_back(read_all(*first, {text}).front());
-  const bool is_fused = usable_simd_targets().back() >= SimdTarget::avx2;
+  // Only with fused multiply-add have the fast kernels the bits of the plain ones.
+  const bool is_fused = first->device().describe().find("baseline") == std::string::npos;
   for (const auto& [batch_rows, threads, kernels] :
        {std::tuple{256, 2, KernelChoice::fast}, std::tuple{64, 4, KernelChoice::fast},
         std::tuple{1, 1, KernelChoice::fast}, std::tuple{256, 1, KernelChoice::reference}}) {

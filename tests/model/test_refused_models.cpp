@@ -192,8 +192,8 @@ TEST(RefusedModels, MixturesAreCheckedBeforeAnythingIsTaken) {
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
   EXPECT_TRUE(good.file.warnings().empty());
   const std::pair<std::map<std::string, TinyValue>, const char*> cases[] = {
-      {{{"llama.expert_used_count", 5U}}, "llama.expert_used_count = 5: must be between 1 and 4"},
-      {{{"llama.expert_used_count", 0U}}, "llama.expert_used_count = 0: must be between 1 and 4"},
+      {{{"llama.expert_used_count", 5U}}, "llama.expert_used_count = 5: must be between 1 and llama.expert_count = 4"},
+      {{{"llama.expert_used_count", 0U}}, "llama.expert_used_count = 0: must be between 1 and llama.expert_count = 4"},
       {{{"llama.expert_count", 8U}}, "tensor blk.0.ffn_gate_inp.weight: shape [32, 4], expected [32, 8]"},
       {{{"llama.expert_feed_forward_length", 32U}}, "tensor blk.0.ffn_gate_exps.weight: shape [32, 64, 4], expected"},
       {{{"llama.expert_gating_func", 4U}}, "llama.expert_gating_func = 4"},

@@ -38,10 +38,10 @@ Result<void> read_groups(const ModelFile& file, std::size_t experts, RouterRule&
 Result<ExpertsConfig> read_experts(const ModelFile& file, ExpertsConfig config) {
   RouterRule& rule = config.rule;
   PLM_TRY_ASSIGN(config.count, file.integer("expert_count", {1, RouterRule::kMostExperts}));
-  PLM_TRY_ASSIGN(rule.used, file.integer("expert_used_count", {1, kMostSize}));
-  if (rule.used > config.count) {
+  PLM_TRY_ASSIGN(rule.used, file.integer("expert_used_count", {0, kMostSize}));
+  if (rule.used == 0 || rule.used > config.count) {
     return file.key_error("expert_used_count", fmt::format("{}", rule.used),
-                          fmt::format("at most {}.expert_count = {}", file.architecture(), config.count));
+                          fmt::format("between 1 and {}.expert_count = {}", file.architecture(), config.count));
   }
   PLM_TRY_ASSIGN(const std::size_t wide, file.integer("feed_forward_length", {1, kMostSize}));
   PLM_TRY_ASSIGN(config.ffn_size, file.integer_or("expert_feed_forward_length", wide, {1, kMostSize}));
