@@ -35,6 +35,13 @@ std::vector<std::size_t> above(std::span<const OpenPosition> open, double thresh
   return places;
 }
 
+double unmasked_share(const Step& step, double time_end) {
+  if (step.index + 1 >= step.passes) return 1;
+  const auto passes = static_cast<double>(step.passes), index = static_cast<double>(step.index);
+  const double t = 1 + (time_end - 1) * index / passes, s = 1 + (time_end - 1) * (index + 1) / passes;
+  return 1 - s / t;
+}
+
 std::size_t equal_share(std::size_t count, std::size_t passes, std::size_t index) {
   return count / passes + (index < count % passes ? 1 : 0);
 }

@@ -65,6 +65,18 @@ inline constexpr Parameter kThreshold = {
     .max = 1,
 };
 
+/// Shared by the schedules that follow the masking process: time runs from 1 to time_end in equal steps.
+inline constexpr Parameter kTimeEnd = {
+    .name = "time_end",
+    .summary = "time at the end of the process",
+    .type = ParameterType::real,
+    .standard = 1e-3,
+    .min = 0,
+    .max = 0.999999,
+};
+/// The share of the open positions that the step unmasks on average: 1 - s / t for a step from t to s; all in the last.
+[[nodiscard]] double unmasked_share(const Step& step, double time_end);
+
 /// Places of the best `count` by score; `keys`, if any, rank in place of the scores.
 [[nodiscard]] std::vector<std::size_t> best_of(std::span<const OpenPosition> open, std::size_t count,
                                                std::span<const double> keys = {});

@@ -11,27 +11,16 @@ class Timestep : public Schedule {
   explicit Timestep(double end) : end_(end) {}
 
   std::vector<std::size_t> choose(const Step& step) const override {
-    if (step.index + 1 >= step.passes) return best_of(step.open, step.open.size());
-    const auto passes = static_cast<double>(step.passes), index = static_cast<double>(step.index);
-    const double t = 1 + (end_ - 1) * index / passes, s = 1 + (end_ - 1) * (index + 1) / passes;
     constexpr double kSlack = 1e-9;  // what should be whole may come out a little below
-    return best_of(step.open, static_cast<std::size_t>(static_cast<double>(step.open.size()) * (1 - s / t) + kSlack));
+    const double count = static_cast<double>(step.open.size()) * unmasked_share(step, end_);
+    return best_of(step.open, static_cast<std::size_t>(count + kSlack));
   }
 
  private:
   double end_;
 };
 
-constexpr Parameter kParameters[] = {
-    {
-        .name = "time_end",
-        .summary = "time at the end of the process",
-        .type = ParameterType::real,
-        .standard = 0.001,
-        .min = 0,
-        .max = 0.999999,
-    },
-};
+constexpr Parameter kParameters[] = {kTimeEnd};
 
 }  // namespace
 

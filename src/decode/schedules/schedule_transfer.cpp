@@ -11,12 +11,8 @@ class Transfer : public Schedule {
   Transfer(double end, double probability) : end_(end), probability_(probability) {}
 
   std::vector<std::size_t> choose(const Step& step) const override {
-    if (step.index + 1 >= step.passes) return best_of(step.open, step.open.size());
-    double probability = probability_;
-    if (probability == 0) {
-      const auto passes = static_cast<double>(step.passes), index = static_cast<double>(step.index);
-      probability = 1 - (1 + (end_ - 1) * (index + 1) / passes) / (1 + (end_ - 1) * index / passes);
-    }
+    const double share = unmasked_share(step, end_);
+    const double probability = probability_ > 0 && share < 1 ? probability_ : share;
     std::vector<std::size_t> places;
     for (std::size_t place = 0; place < step.open.size(); ++place) {
       if (step.open[place].uniform < probability) places.push_back(place);
@@ -30,14 +26,7 @@ class Transfer : public Schedule {
 };
 
 constexpr Parameter kParameters[] = {
-    {
-        .name = "time_end",
-        .summary = "time at the end of the process",
-        .type = ParameterType::real,
-        .standard = 0.001,
-        .min = 0,
-        .max = 0.999999,
-    },
+    kTimeEnd,
     {
         .name = "transfer_probability",
         .summary = "of deciding a position in a pass; 0: as the step in time has it",

@@ -7,14 +7,11 @@
 
 namespace plm {
 
-Result<void> read_attention(const ModelFile& file, DenseConfig& config) {
-  AttentionSize& attention = config.attention;
-  attention.hidden_size = config.shape.hidden_size;
+Result<void> read_heads(const ModelFile& file, std::size_t kv_heads, AttentionSize& attention, ScoreRule& scores) {
+  attention.kv_heads = kv_heads;
   PLM_TRY_ASSIGN(attention.q_heads, file.integer("attention.head_count", {1, kMostSize}));
-  PLM_TRY_ASSIGN(attention.kv_heads,
-                 file.integer_or("attention.head_count_kv", attention.q_heads, {1, attention.q_heads}));
-  if (attention.q_heads % attention.kv_heads != 0) {
-    return file.key_error("attention.head_count_kv", fmt::format("{}", attention.kv_heads),
+  if (kv_heads == 0 || attention.q_heads % kv_heads != 0) {
+    return file.key_error("attention.head_count_kv", fmt::format("{}", kv_heads),
                           fmt::format("a divisor of attention.head_count = {}", attention.q_heads));
   }
   if (!file.has_key("attention.key_length") && attention.hidden_size % attention.q_heads != 0) {
@@ -30,8 +27,15 @@ Result<void> read_attention(const ModelFile& file, DenseConfig& config) {
   PLM_TRY(file.integer_or("attention.value_length", attention.head_dim, {attention.head_dim, attention.head_dim}));
   const double standard = 1.0 / std::sqrt(static_cast<double>(attention.head_dim));
   PLM_TRY_ASSIGN(const double scale, file.positive_real_or("attention.scale", standard, 1e6));
-  config.scores = static_cast<float>(scale);
+  scores = static_cast<float>(scale);
   return {};
+}
+
+Result<void> read_attention(const ModelFile& file, DenseConfig& config) {
+  config.attention.hidden_size = config.shape.hidden_size;
+  PLM_TRY_ASSIGN(const std::size_t q_heads, file.integer("attention.head_count", {1, kMostSize}));
+  PLM_TRY_ASSIGN(const std::size_t kv_heads, file.integer_or("attention.head_count_kv", q_heads, {1, q_heads}));
+  return read_heads(file, kv_heads, config.attention, config.scores);
 }
 
 namespace {
@@ -58,8 +62,8 @@ Result<void> check_reading(const ModelFile& file, Reading reading) {
 
 }  // namespace
 
-Result<void> read_shape(const ModelFile& file, DenseConfig& config) {
-  ModelShape& shape = config.shape;
+Result<ModelShape> read_model_shape(const ModelFile& file) {
+  ModelShape shape;
   shape.architecture = file.architecture();
   PLM_TRY_ASSIGN(shape.layer_count, file.integer("block_count", {1, kMostLayers}));
   if (shape.layer_count != file.layers_in_file()) {
@@ -67,10 +71,15 @@ Result<void> read_shape(const ModelFile& file, DenseConfig& config) {
                           fmt::format("{}, as many layers as the file has tensors for", file.layers_in_file()));
   }
   PLM_TRY_ASSIGN(shape.hidden_size, file.integer("embedding_length", {1, kMostSize}));
-  PLM_TRY_ASSIGN(config.ffn_size, file.integer("feed_forward_length", {1, kMostSize}));
   PLM_TRY_ASSIGN(shape.trained_context, file.integer("context_length", {1, kMostContext}));
   PLM_TRY_ASSIGN(shape.vocab_size, read_vocab_size(file));
   shape.parameter_count = file.parameter_count();
+  return shape;
+}
+
+Result<void> read_shape(const ModelFile& file, DenseConfig& config) {
+  PLM_TRY_ASSIGN(config.shape, read_model_shape(file));
+  PLM_TRY_ASSIGN(config.ffn_size, file.integer("feed_forward_length", {1, kMostSize}));
   return {};
 }
 

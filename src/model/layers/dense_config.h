@@ -68,6 +68,10 @@ struct DenseConfig {
 [[nodiscard]] Result<void> add_experts(const ModelFile& file, const ExpertsConfig& standard, DenseConfig& config);
 
 // Parts of that, for networks that share no more. Sizes and vocabulary; heads and the scale of scores.
+[[nodiscard]] Result<ModelShape> read_model_shape(const ModelFile& file);
+/// `attention.hidden_size` must be there; `kv_heads` must divide the query heads.
+[[nodiscard]] Result<void> read_heads(const ModelFile& file, std::size_t kv_heads, AttentionSize& attention,
+                                      ScoreRule& scores);
 [[nodiscard]] Result<void> read_shape(const ModelFile& file, DenseConfig& config);
 [[nodiscard]] Result<void> read_attention(const ModelFile& file, DenseConfig& config);
 
