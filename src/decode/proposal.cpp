@@ -107,7 +107,9 @@ void Proposer::temper() {
 std::vector<std::size_t> Proposer::ranked() const {
   std::vector<std::size_t> ids(tempered_.size());
   std::iota(ids.begin(), ids.end(), std::size_t{0});
-  std::ranges::stable_sort(ids, [this](std::size_t a, std::size_t b) { return tempered_[a] > tempered_[b]; });
+  std::ranges::sort(ids, [this](std::size_t a, std::size_t b) {
+    return tempered_[a] != tempered_[b] ? tempered_[a] > tempered_[b] : a < b;
+  });
   return ids;
 }
 

@@ -14,7 +14,8 @@ constexpr std::size_t kWinoLeastCap = 5, kWinoMostCap = 20;
 std::vector<std::size_t> smallest(std::span<const double> numbers, std::size_t count) {
   std::vector<std::size_t> places(numbers.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
-  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return numbers[a] < numbers[b]; });
+  std::ranges::sort(
+      places, [&](std::size_t a, std::size_t b) { return numbers[a] != numbers[b] ? numbers[a] < numbers[b] : a < b; });
   places.resize(std::min(count, places.size()));
   std::ranges::sort(places);
   return places;

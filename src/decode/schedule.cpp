@@ -16,7 +16,7 @@ std::vector<std::size_t> by_score(std::span<const OpenPosition> open, std::span<
   const auto key = [&](std::size_t place) { return keys.empty() ? open[place].score : keys[place]; };
   std::vector<std::size_t> places(open.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
+  std::ranges::sort(places, [&](std::size_t a, std::size_t b) { return key(a) != key(b) ? key(a) > key(b) : a < b; });
   return places;
 }
 

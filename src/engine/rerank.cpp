@@ -170,7 +170,9 @@ Result<std::vector<Ranking>> rerank(Engine& engine, const RerankTask& task, cons
     return {};
   };
   PLM_TRY(read_rows(engine, wanted, take, hooks));
-  std::ranges::stable_sort(rankings, std::greater(), &Ranking::score);
+  std::ranges::sort(rankings, [](const Ranking& a, const Ranking& b) {
+    return a.score != b.score ? a.score > b.score : a.document < b.document;
+  });
   return rankings;
 }
 
