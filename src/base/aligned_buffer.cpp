@@ -14,7 +14,6 @@ constexpr std::size_t kHugePage = 2U << 20;
 
 /// `bytes`, a multiple of kHugePage, mapped at such a multiple, so that all of it can be huge pages; null if refused.
 std::byte* map_huge(std::size_t bytes) {
-  if (bytes > std::numeric_limits<std::size_t>::max() - kHugePage) return nullptr;
   const std::size_t all = bytes + kHugePage;
   void* memory = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -41,10 +40,9 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::size_t bytes) {
   buffer.size_ = bytes;
   if (bytes == 0) return buffer;
   if (bytes >= kHugePage) {
-    const std::size_t mapped = bytes > std::numeric_limits<std::size_t>::max() - kHugePage
-                                   ? bytes
-                                   : (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    std::byte* memory = map_huge(mapped);
+    const std::size_t mapped = bytes / kHugePage * kHugePage + (bytes % kHugePage == 0 ? 0 : kHugePage);
+    const bool is_countable = bytes <= std::numeric_limits<std::size_t>::max() - 2 * kHugePage;
+    std::byte* memory = is_countable ? map_huge(mapped) : nullptr;
     if (memory == nullptr) {
       return fail(ErrorKind::no_room, "out of memory: {} bytes asked for; use a smaller context or model", bytes);
     }

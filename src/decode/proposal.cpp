@@ -98,9 +98,14 @@ Proposal Proposer::operator()(std::span<const float> logits, std::span<const flo
 
 void Proposer::temper() {
   for (double& logit : tempered_) logit /= rule_.temperature;
-  if (rule_.top_p_first) keep_top_p();
-  keep_top_k();
-  if (!rule_.top_p_first) keep_top_p();
+  const bool cuts_count = rule_.top_k > 0 && rule_.top_k < tempered_.size();
+  if (!cuts_count && rule_.top_p >= 1) return;
+  const std::vector<std::size_t> ids = ranked();  // what a cut leaves stays in this order
+  if (rule_.top_p_first) keep_top_p(ids);
+  if (cuts_count) {
+    for (const std::size_t id : std::span(ids).subspan(rule_.top_k)) tempered_[id] = kNever;
+  }
+  if (!rule_.top_p_first) keep_top_p(ids);
 }
 
 // Ids by value, ties by id.
@@ -113,20 +118,14 @@ std::vector<std::size_t> Proposer::ranked() const {
   return ids;
 }
 
-void Proposer::keep_top_k() {
-  if (rule_.top_k == 0 || rule_.top_k >= tempered_.size()) return;
-  const std::vector<std::size_t> ids = ranked();
-  for (const std::size_t id : std::span(ids).subspan(rule_.top_k)) tempered_[id] = kNever;
-}
-
 // A token stays while the mass before it is below top_p.
-void Proposer::keep_top_p() {
+void Proposer::keep_top_p(std::span<const std::size_t> ids) {
   if (rule_.top_p >= 1) return;
   scored_ = tempered_;
   log_softmax(scored_);
   double mass = 0;
   bool stays = true;
-  for (const std::size_t id : ranked()) {
+  for (const std::size_t id : ids) {
     stays = stays && (mass == 0 || mass < rule_.top_p);
     if (!stays) tempered_[id] = kNever;
     if (scored_[id] != kNever) mass += exp_f64(scored_[id]);

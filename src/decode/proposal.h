@@ -53,8 +53,7 @@ class Proposer {
 
  private:
   void temper();
-  void keep_top_k();
-  void keep_top_p();
+  void keep_top_p(std::span<const std::size_t> ids);
   [[nodiscard]] std::vector<std::size_t> ranked() const;
 
   const ProposalRule& rule_;

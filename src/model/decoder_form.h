@@ -66,8 +66,14 @@ inline constexpr auto kExpertTensors = std::to_array<TensorRule>({
     {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
 });
 
-/// Refuses another activation than SiLU. Error bad_input.
-[[nodiscard]] Result<void> check_silu(const ConfigReader& config);
+/// head_dim, or hidden_size / num_attention_heads. Errors name the setting.
+[[nodiscard]] Result<std::uint64_t> read_head_dim(const ConfigReader& config);
+
+/// Error when a text setting is there and says something else than `only`.
+[[nodiscard]] Result<void> demand_text(const ConfigReader& config, std::string_view setting, std::string_view only);
+
+/// sliding_window, where it is shorter than the context; without `is_used` it is only checked.
+[[nodiscard]] Result<void> add_window(CheckpointDraft& draft, bool is_used = true);
 
 /// For attention with keys and values of its own: activation, window, rotation. Errors (bad_input) name the setting.
 [[nodiscard]] Result<void> complete_decoder(CheckpointDraft& draft);

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "base/half.h"
 #include "base/utf8.h"
 #include "model/mapped_rows.h"
 
@@ -93,36 +92,11 @@ const GgmlType* ggml_type_of(SafetensorsDtype dtype) {
   }
 }
 
-// Copies numbers of one 16-bit or 32-bit type, or makes them float32.
-class NumberCopy {
- public:
-  NumberCopy(SafetensorsDtype from, bool to_float) : from_(from), to_float_(to_float) {}
-
-  [[nodiscard]] std::size_t from_bytes() const { return from_ == SafetensorsDtype::f32 ? 4 : 2; }
-  [[nodiscard]] std::size_t to_bytes() const { return to_float_ ? 4 : from_bytes(); }
-
-  void operator()(const std::byte* from, std::byte* to) const {
-    if (!to_float_ || from_ == SafetensorsDtype::f32) {
-      std::memcpy(to, from, to_bytes());
-      return;
-    }
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, from, sizeof bits);
-    const float value = from_ == SafetensorsDtype::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
-    std::memcpy(to, &value, sizeof value);
-  }
-
- private:
-  SafetensorsDtype from_;
-  bool to_float_;
-};
-
 /// How the rows of a tensor change on their way.
 struct RowChange {
   std::size_t skipped = 0;  // rows left out at the beginning
   std::size_t heads = 0;    // whose rows are brought from halves to pairs; 0: rows stay in their order
   bool to_float = false;
-  float plus = 0;  // added to every number, with to_float
 
   [[nodiscard]] bool is_none() const { return skipped == 0 && heads == 0 && !to_float; }
 };
@@ -159,7 +133,7 @@ class RowMaker {
       return;
     }
     for (std::size_t i = 0; i < to.size() / sizeof(float); ++i) {
-      const float value = safetensors_float(tensor_.entry->dtype, from, i) + change_.plus;
+      const float value = safetensors_float(tensor_.entry->dtype, from, i);
       std::memcpy(to.data() + i * sizeof value, &value, sizeof value);
     }
   }
@@ -178,14 +152,21 @@ class CutMaker {
 
   void operator()(std::span<std::byte> out) const {
     const std::span<const std::byte> in = tensor_.entry->bytes;
-    const NumberCopy copy(tensor_.entry->dtype, to_float_);
+    const std::size_t in_bytes = tensor_.entry->dtype == SafetensorsDtype::f32 ? 4 : 2;
+    const std::size_t out_bytes = to_float_ ? sizeof(float) : in_bytes;
     const auto dim = [&](std::size_t i) { return i < cut_.dims.size() ? cut_.dims[i] : 1; };
     std::byte* to = out.data();
     for (std::uint64_t m = 0; m < dim(2); ++m) {
       for (std::uint64_t o = 0; o < dim(1); ++o) {
-        const std::byte* row = in.data() + (cut_.first + m * cut_.matrix_step + o * cut_.row_step) * copy.from_bytes();
-        for (std::uint64_t i = 0; i < dim(0); ++i, to += copy.to_bytes()) {
-          copy(row + i * cut_.step * copy.from_bytes(), to);
+        const std::uint64_t row = cut_.first + m * cut_.matrix_step + o * cut_.row_step;
+        for (std::uint64_t i = 0; i < dim(0); ++i, to += out_bytes) {
+          const std::uint64_t at = row + i * cut_.step;
+          if (to_float_) {
+            const float value = safetensors_float(tensor_.entry->dtype, in, at);
+            std::memcpy(to, &value, sizeof value);
+          } else {
+            std::memcpy(to, in.data() + at * in_bytes, in_bytes);
+          }
         }
       }
     }
@@ -339,11 +320,11 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
   }
   if (has_changes(rule)) return plan_mapped_rows(folder_, tensor, rule, with_layer(rule.to, match.layer));
   FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = {shape.rbegin(), shape.rend()}};
-  RowChange change{.plus = rule.plus};
+  RowChange change;
   PLM_TRY_ASSIGN(change.heads, heads_of(tensor, rule));
   PLM_TRY_ASSIGN(change.skipped, skipped_of(tensor, plan.name));
   const bool is_vector = shape.size() == 1;  // norms and biases are float32 everywhere
-  change.to_float = ((is_vector || rule.is_float32) && type->name != "F32") || change.plus != 0;
+  change.to_float = (is_vector || rule.is_float32) && type->name != "F32";
   plan.dims.back() -= change.skipped;
   plan.type = change.to_float ? find_ggml_type("F32") : type;
   if (rule.cut != nullptr) {

@@ -40,7 +40,8 @@ struct SettingRule {
   double max = 1U << 20;
 };
 
-/// What becomes of every number of a tensor; but for `none` the result is float32.
+/// What becomes of every number of a tensor; but for `none` the result is float32. (Some families store gains of norms
+/// less one.)
 enum class NumberChange : std::uint8_t { none, to_float, plus_one, minus_exp };
 
 /// Which rows of its source a tensor consists of, and factors on them. The source's dimensions but the last make rows.
@@ -83,8 +84,6 @@ struct TensorRule {
   Result<TensorCut> (*cut)(const ConfigReader& config, std::span<const std::uint64_t> shape) = nullptr;
   /// Not null: whether the rule counts for this checkpoint.
   bool (*applies)(const ConfigReader& config) = nullptr;
-  /// Not 0: is added to every number. Some families store gains of norms less one.
-  float plus = 0;
 };
 
 /// The file that a folder is becoming, for what the tables cannot say.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/half.h"
 #include "base/portable_math.h"
 #include "base/utf8.h"
 
@@ -42,20 +41,9 @@ class MappedRowMaker {
     const std::vector<float>& factors = work_.map.factors;
     const float factor = factors.empty() ? 1 : factors[factors.size() == 1 ? 0 : row];
     for (std::size_t i = 0; i < to.size() / sizeof(float); ++i) {
-      const float value = changed(number(from, i)) * factor;
+      const float value = changed(safetensors_float(tensor_.entry->dtype, from, i)) * factor;
       std::memcpy(to.data() + i * sizeof value, &value, sizeof value);
     }
-  }
-
-  [[nodiscard]] float number(std::span<const std::byte> from, std::size_t i) const {
-    if (tensor_.entry->dtype == SafetensorsDtype::f32) {
-      float value = 0;
-      std::memcpy(&value, from.data() + i * sizeof value, sizeof value);
-      return value;
-    }
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, from.data() + i * sizeof bits, sizeof bits);
-    return tensor_.entry->dtype == SafetensorsDtype::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
   }
 
   [[nodiscard]] float changed(float value) const {

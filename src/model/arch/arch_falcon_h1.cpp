@@ -96,49 +96,40 @@ Result<RowMap> ssm_in_rows(const ConfigReader& config, std::size_t count) {
 }
 
 constexpr CheckpointClass kClasses[] = {{"FalconH1ForCausalLM", "falcon_h1"}};
-constexpr SettingRule kSettings[] = {
-    {.from = "num_hidden_layers", .to = "block_count", .max = kMostLayers},
-    {.from = "max_position_embeddings", .to = "context_length", .max = 1U << 30},
-    {.from = "hidden_size", .to = "embedding_length"},
-    {.from = "intermediate_size", .to = "feed_forward_length"},
-    {.from = "num_attention_heads", .to = "attention.head_count"},
-    {.from = "num_key_value_heads", .to = "attention.head_count_kv"},
-    {.from = "head_dim", .to = "attention.key_length", .required = false, .max = 4096},
-    {.from = "head_dim", .to = "attention.value_length", .required = false, .max = 4096},
-    {.from = "mamba_d_conv", .to = "ssm.conv_kernel", .min = 2, .max = 64},
-    {.from = "mamba_d_state", .to = "ssm.state_size", .max = 4096},
-    {.from = "mamba_n_heads", .to = "ssm.time_step_rank"},
-    {.from = "mamba_n_groups", .to = "ssm.group_count"},
-    {.from = "rms_norm_eps", .to = "attention.layer_norm_rms_epsilon", .kind = SettingKind::real, .max = 1},
-    {.from = "vocab_size", .to = "vocab_size", .max = 1U << 24},
-};
-constexpr TensorRule kTensors[] = {
-    {.from = "model.embed_tokens.weight", .to = "token_embd.weight", .rows = embedding_rows},
-    {"model.layers.{}.input_layernorm.weight", "blk.{}.attn_norm.weight"},
-    {.from = "model.layers.{}.self_attn.q_proj.weight", .to = "blk.{}.attn_q.weight", .rows = attention_in_rows},
-    {.from = "model.layers.{}.self_attn.k_proj.weight", .to = "blk.{}.attn_k.weight", .rows = key_rows},
-    {.from = "model.layers.{}.self_attn.v_proj.weight", .to = "blk.{}.attn_v.weight", .rows = attention_in_rows},
-    {.from = "model.layers.{}.self_attn.o_proj.weight", .to = "blk.{}.attn_output.weight", .rows = attention_out_rows},
-    {.from = "model.layers.{}.mamba.in_proj.weight", .to = "blk.{}.ssm_in.weight", .rows = ssm_in_rows},
-    {.from = "model.layers.{}.mamba.conv1d.weight",
-     .to = "blk.{}.ssm_conv1d.weight",
-     .numbers = NumberChange::to_float},
-    {"model.layers.{}.mamba.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
-    {"model.layers.{}.mamba.dt_bias", "blk.{}.ssm_dt.bias"},
-    {.from = "model.layers.{}.mamba.A_log",
-     .to = "blk.{}.ssm_a",
-     .numbers = NumberChange::minus_exp,
-     .folded = kOneColumn},
-    {.from = "model.layers.{}.mamba.D", .to = "blk.{}.ssm_d", .folded = kOneColumn},
-    {.from = "model.layers.{}.mamba.norm.weight", .to = "blk.{}.ssm_norm.weight", .folded = "mamba_n_groups"},
-    {.from = "model.layers.{}.mamba.out_proj.weight", .to = "blk.{}.ssm_out.weight", .rows = ssm_out_rows},
-    {"model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm"},
-    {.from = "model.layers.{}.feed_forward.gate_proj.weight", .to = "blk.{}.ffn_gate.weight", .rows = gate_rows},
-    {"model.layers.{}.feed_forward.up_proj.weight", "blk.{}.ffn_up.weight"},
-    {.from = "model.layers.{}.feed_forward.down_proj.weight", .to = "blk.{}.ffn_down.weight", .rows = down_rows},
-    {"model.final_layernorm.weight", "output_norm.weight"},
-    {.from = "lm_head.weight", .to = "output.weight", .rows = head_rows},
-};
+constexpr auto kSettings =
+    joined(std::to_array<SettingRule>({
+               {.from = "num_hidden_layers", .to = "block_count", .max = kMostLayers},
+               {.from = "max_position_embeddings", .to = "context_length", .max = 1U << 30},
+               {.from = "hidden_size", .to = "embedding_length"},
+               {.from = "intermediate_size", .to = "feed_forward_length"},
+               {.from = "num_attention_heads", .to = "attention.head_count"},
+               {.from = "num_key_value_heads", .to = "attention.head_count_kv"},
+               {.from = "head_dim", .to = "attention.key_length", .required = false, .max = 4096},
+               {.from = "head_dim", .to = "attention.value_length", .required = false, .max = 4096},
+               {.from = "rms_norm_eps", .to = "attention.layer_norm_rms_epsilon", .kind = SettingKind::real, .max = 1},
+               {.from = "vocab_size", .to = "vocab_size", .max = 1U << 24},
+           }),
+           kMambaSettings);
+constexpr auto kTensors = joined(
+    std::to_array<TensorRule>({
+        {.from = "model.embed_tokens.weight", .to = "token_embd.weight", .rows = embedding_rows},
+        {"model.layers.{}.input_layernorm.weight", "blk.{}.attn_norm.weight"},
+        {.from = "model.layers.{}.self_attn.q_proj.weight", .to = "blk.{}.attn_q.weight", .rows = attention_in_rows},
+        {.from = "model.layers.{}.self_attn.k_proj.weight", .to = "blk.{}.attn_k.weight", .rows = key_rows},
+        {.from = "model.layers.{}.self_attn.v_proj.weight", .to = "blk.{}.attn_v.weight", .rows = attention_in_rows},
+        {.from = "model.layers.{}.self_attn.o_proj.weight",
+         .to = "blk.{}.attn_output.weight",
+         .rows = attention_out_rows},
+        {.from = "model.layers.{}.mamba.in_proj.weight", .to = "blk.{}.ssm_in.weight", .rows = ssm_in_rows},
+        {.from = "model.layers.{}.mamba.out_proj.weight", .to = "blk.{}.ssm_out.weight", .rows = ssm_out_rows},
+        {"model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm"},
+        {.from = "model.layers.{}.feed_forward.gate_proj.weight", .to = "blk.{}.ffn_gate.weight", .rows = gate_rows},
+        {"model.layers.{}.feed_forward.up_proj.weight", "blk.{}.ffn_up.weight"},
+        {.from = "model.layers.{}.feed_forward.down_proj.weight", .to = "blk.{}.ffn_down.weight", .rows = down_rows},
+        {"model.final_layernorm.weight", "output_norm.weight"},
+        {.from = "lm_head.weight", .to = "output.weight", .rows = head_rows},
+    }),
+    kMambaTensors);
 
 Result<void> complete_draft(CheckpointDraft& draft) {
   const ConfigReader& config = draft.config;

@@ -42,14 +42,7 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   return complete_gemma_draft(draft, 2, 10000);
 }
 
-constexpr HuggingFaceForm kForm = {.classes = kClasses,
-                                   .settings = kDenseSettings,
-                                   .tensors = kGemmaTensors,
-                                   .shared = kDenseTensors,
-                                   .prefixes = kDensePrefixes,
-                                   .head = "lm_head.weight",
-                                   .tied_by_default = true,
-                                   .complete = complete_draft};
+constexpr HuggingFaceForm kForm = dense_form(kClasses, kGemmaTensors, complete_draft, true);
 
 }  // namespace
 

@@ -28,13 +28,7 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   return complete_dense_draft(draft);
 }
 
-constexpr HuggingFaceForm kForm = {.classes = kClasses,
-                                   .settings = kDenseSettings,
-                                   .tensors = kNormsBefore,
-                                   .shared = kDenseTensors,
-                                   .prefixes = kDensePrefixes,
-                                   .head = "lm_head.weight",
-                                   .complete = complete_draft};
+constexpr HuggingFaceForm kForm = dense_form(kClasses, kNormsBefore, complete_draft);
 
 }  // namespace
 

@@ -167,7 +167,7 @@ Result<void> add_layer_kinds(CheckpointDraft& draft) {
 
 Result<void> complete_draft(CheckpointDraft& draft) {
   const ConfigReader& config = draft.config;
-  PLM_TRY(check_silu(config));
+  PLM_TRY(demand_text(config, "hidden_act", "silu"));
   PLM_TRY(complete_experts(draft));
   PLM_TRY(add_layer_kinds(draft));
   PLM_TRY_ASSIGN(const DeltaSizes sizes, DeltaSizes::from(config));

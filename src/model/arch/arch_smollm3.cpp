@@ -55,14 +55,7 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   return complete_dense_draft(draft, {.base = 2000000});
 }
 
-constexpr HuggingFaceForm kForm = {.classes = kClasses,
-                                   .settings = kDenseSettings,
-                                   .tensors = kTensors,
-                                   .shared = kDenseTensors,
-                                   .prefixes = kDensePrefixes,
-                                   .head = "lm_head.weight",
-                                   .tied_by_default = true,
-                                   .complete = complete_draft};
+constexpr HuggingFaceForm kForm = dense_form(kClasses, kTensors, complete_draft, true);
 
 }  // namespace
 

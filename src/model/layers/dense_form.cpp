@@ -11,34 +11,10 @@ constexpr std::string_view kSliding = "sliding_attention", kFull = "full_attenti
 
 }  // namespace
 
-Result<std::uint64_t> read_head_dim(const ConfigReader& config) {
-  PLM_TRY_ASSIGN(const std::uint64_t hidden, config.integer("hidden_size", {1, kMostSize}));
-  PLM_TRY_ASSIGN(const std::uint64_t heads, config.integer("num_attention_heads", {1, kMostSize}));
-  if (!config.has("head_dim") && hidden % heads != 0) {
-    return config.error("num_attention_heads", fmt::format("a divisor of hidden_size = {}", hidden));
-  }
-  return config.integer_or("head_dim", std::max<std::uint64_t>(1, hidden / heads), {1, 4096});
-}
-
-Result<void> demand_text(const ConfigReader& config, std::string_view setting, std::string_view only) {
-  PLM_TRY_ASSIGN(const std::string text, config.text_or(setting, only));
-  if (text == only) return {};
-  return config.error(setting, fmt::format("\"{}\"; this version has no other here", only));
-}
-
 Result<void> complete_dense_draft(CheckpointDraft& draft, RopeDefaults rope) {
   PLM_TRY_ASSIGN(const std::uint64_t head_dim, read_head_dim(draft.config));
   if (draft.kind.scores) draft.keys.add_string(draft.key(kScoreCurveKey), "relu");
   return add_rope_settings(draft, head_dim, rope);
-}
-
-Result<void> add_window(CheckpointDraft& draft) {
-  PLM_TRY_ASSIGN(const std::uint64_t context, draft.config.integer("max_position_embeddings", {1, kMostContext}));
-  PLM_TRY_ASSIGN(const std::uint64_t window, draft.config.integer_or("sliding_window", context, {1, kMostContext}));
-  if (window < context) {
-    draft.keys.add_u32(draft.key("attention.sliding_window"), static_cast<std::uint32_t>(window));
-  }
-  return {};
 }
 
 Result<void> add_window_pattern(CheckpointDraft& draft, std::uint64_t every) {

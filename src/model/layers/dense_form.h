@@ -3,27 +3,15 @@
 // that give scores. Tested by tests/model/test_checkpoint.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
-#include "model/huggingface_form.h"
+#include "model/decoder_form.h"
 #include "model/layers/dense_config.h"
 #include "model/layers/rope_settings.h"
 
 namespace plm {
 
-inline constexpr SettingRule kDenseSettings[] = {
-    {.from = "num_hidden_layers", .to = "block_count", .max = kMostLayers},
-    {.from = "max_position_embeddings", .to = "context_length", .max = 1U << 30},
-    {.from = "hidden_size", .to = "embedding_length"},
-    {.from = "intermediate_size", .to = "feed_forward_length"},
-    {.from = "num_attention_heads", .to = "attention.head_count"},
-    {.from = "num_key_value_heads", .to = "attention.head_count_kv", .required = false},
-    {.from = "rms_norm_eps", .to = "attention.layer_norm_rms_epsilon", .kind = SettingKind::real, .max = 1},
-    {.from = "head_dim", .to = "attention.key_length", .required = false, .max = 4096},
-    {.from = "head_dim", .to = "attention.value_length", .required = false, .max = 4096},
-    {.from = "vocab_size", .to = "vocab_size", .max = 1U << 24},
-};
+inline constexpr auto kDenseSettings = joined(kDecoderSettings, kHeadSettings);
 
 /// "model." is left out where the inner network was saved alone.
 inline constexpr std::string_view kDensePrefixes[] = {"model."};
@@ -64,17 +52,23 @@ inline constexpr TensorRule kNormsBefore[] = {
     {"layers.{}.post_attention_layernorm.weight", "blk.{}.ffn_norm.weight"},
 };
 
-/// head_dim, or hidden_size / num_attention_heads. Errors name the setting.
-[[nodiscard]] Result<std::uint64_t> read_head_dim(const ConfigReader& config);
-
-/// Error when a text setting is there and says something else than `only`.
-[[nodiscard]] Result<void> demand_text(const ConfigReader& config, std::string_view setting, std::string_view only);
+/// A family's form: `tensors` are its own, norms among them.
+[[nodiscard]] constexpr HuggingFaceForm dense_form(std::span<const CheckpointClass> classes,
+                                                   std::span<const TensorRule> tensors,
+                                                   Result<void> (*complete)(CheckpointDraft&),
+                                                   bool tied_by_default = false) {
+  return {.classes = classes,
+          .settings = kDenseSettings,
+          .tensors = tensors,
+          .shared = kDenseTensors,
+          .prefixes = kDensePrefixes,
+          .head = "lm_head.weight",
+          .tied_by_default = tied_by_default,
+          .complete = complete};
+}
 
 /// Rotary positions, and the activation inside a head of two layers.
 [[nodiscard]] Result<void> complete_dense_draft(CheckpointDraft& draft, RopeDefaults rope = {});
-
-/// sliding_window, where it is shorter than the context.
-[[nodiscard]] Result<void> add_window(CheckpointDraft& draft);
 
 /// sliding_window and which layers have it: layer_types, else every layer but the n-th, sliding_window_pattern or
 /// `every`.

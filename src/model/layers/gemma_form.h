@@ -9,13 +9,19 @@
 namespace plm {
 
 inline constexpr TensorRule kGemmaTensors[] = {
-    {.from = "layers.{}.input_layernorm.weight", .to = "blk.{}.attn_norm.weight", .plus = 1},
-    {.from = "layers.{}.self_attn.q_norm.weight", .to = "blk.{}.attn_q_norm.weight", .plus = 1},
-    {.from = "layers.{}.self_attn.k_norm.weight", .to = "blk.{}.attn_k_norm.weight", .plus = 1},
-    {.from = "layers.{}.post_attention_layernorm.weight", .to = "blk.{}.post_attention_norm.weight", .plus = 1},
-    {.from = "layers.{}.pre_feedforward_layernorm.weight", .to = "blk.{}.ffn_norm.weight", .plus = 1},
-    {.from = "layers.{}.post_feedforward_layernorm.weight", .to = "blk.{}.post_ffw_norm.weight", .plus = 1},
-    {.from = "norm.weight", .to = "output_norm.weight", .plus = 1},
+    {.from = "layers.{}.input_layernorm.weight", .to = "blk.{}.attn_norm.weight", .numbers = NumberChange::plus_one},
+    {.from = "layers.{}.self_attn.q_norm.weight", .to = "blk.{}.attn_q_norm.weight", .numbers = NumberChange::plus_one},
+    {.from = "layers.{}.self_attn.k_norm.weight", .to = "blk.{}.attn_k_norm.weight", .numbers = NumberChange::plus_one},
+    {.from = "layers.{}.post_attention_layernorm.weight",
+     .to = "blk.{}.post_attention_norm.weight",
+     .numbers = NumberChange::plus_one},
+    {.from = "layers.{}.pre_feedforward_layernorm.weight",
+     .to = "blk.{}.ffn_norm.weight",
+     .numbers = NumberChange::plus_one},
+    {.from = "layers.{}.post_feedforward_layernorm.weight",
+     .to = "blk.{}.post_ffw_norm.weight",
+     .numbers = NumberChange::plus_one},
+    {.from = "norm.weight", .to = "output_norm.weight", .numbers = NumberChange::plus_one},
 };
 
 /// Activation, scale of scores, soft caps, windows (every layer but each `every`-th) and positions with a base of
