@@ -11,14 +11,14 @@ namespace {
 constexpr Parameter kOwn[] = {
     {
         .name = "schedule",
-        .summary = "which positions a pass decides",
+        .summary = "which positions a pass decides, one of the schedules in plm describe",
         .type = ParameterType::text,
         .standard = std::string_view("threshold"),
         .unit = "NAME",
     },
     {
         .name = "confidence",
-        .summary = "how sure the network is of a proposal",
+        .summary = "how sure the network is of a proposal, one of the confidences in plm describe",
         .type = ParameterType::text,
         .standard = std::string_view("probability"),
         .unit = "NAME",

@@ -1,6 +1,6 @@
 // plm crossover: what a pass of 1, 2, 4, ... rows costs here, and from how many tokens a pass on writing by blocks is
 // faster than writing one token after another with the same weights. Source: datasheet 44 and 45.
-// Tested by tests/cli/test_plm.py.
+// Tested by tests/cli/test_pages.py.
 #include <algorithm>
 
 #include "base/json.h"

@@ -42,8 +42,13 @@ std::vector<Registry> all_registries() {
     command_list.entries.push_back(command->head);
     command_list.entries.back().parameters = command_parameters(*command);
   }
-  return {command_list, registry_of("architectures", architectures()), registry_of("storage types", storage_types()),
-          registry_of("samplers", samplers()), registry_of("decoders", decoders())};
+  return {command_list,
+          registry_of("architectures", architectures()),
+          registry_of("storage types", storage_types()),
+          registry_of("samplers", samplers()),
+          registry_of("decoders", decoders()),
+          registry_of("schedules", schedules()),
+          registry_of("confidences", confidences())};
 }
 
 std::string_view type_word(ParameterType type) {

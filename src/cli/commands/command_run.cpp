@@ -55,7 +55,7 @@ constexpr Parameter kFlags[] = {
      .min = 1,
      .max = 256},
     {.name = "decoder",
-     .summary = "how the text is written; not set: as the model was made to",
+     .summary = "how the text is written, one of the decoders in plm describe; not set: as the model was made to",
      .type = ParameterType::text,
      .unit = "NAME"},
     {.name = "no_bos",
@@ -264,13 +264,16 @@ Result<int> Run::run() {
     show_progress(*generations.front());
     return was_interrupted() || call_.terminal.failure().has_value();
   };
-  const Result<void> outcome = engine->run(is_over);
+  Result<void> outcome = engine->run(is_over);
   call_.terminal.clear_progress();
-  if (streams()) call_.terminal.data("\n");
-  PLM_TRY(outcome);
   for (const auto& generation : generations) {
-    if (generation->done()) PLM_TRY(generation->take());
+    if (!outcome.has_value() || !generation->done()) continue;
+    const Result<DecodeOutcome> written = generation->take();
+    if (!written.has_value()) outcome = tl::unexpected<Error>(written.error());
   }
+  // A text that failed before it began leaves no line.
+  if (streams() && (outcome.has_value() || !writings_.front().record->text().empty())) call_.terminal.data("\n");
+  PLM_TRY(outcome);
   print();
   PLM_TRY(record(*engine, request, *generations.front()));
   return was_interrupted() ? static_cast<int>(ErrorKind::interrupted) : 0;
