@@ -57,27 +57,43 @@ std::vector<std::string> rope_settings(const Settings& settings) {
   return said;
 }
 
-Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences,
-                                            ModelUse use) {
+namespace {
+
+Result<std::unique_ptr<Device>> make_device(const Invocation& call) {
+  if (call.settings.boolean("quiet")) call.terminal.be_quiet();
+  PLM_TRY_ASSIGN(const CpuDeviceOptions options, device_options(call.settings));
+  return make_cpu_device(options);
+}
+
+Result<std::unique_ptr<Engine>> load_on(std::unique_ptr<Device> device, Invocation& call, const std::string& path,
+                                        EngineOptions options) {
   const Settings& settings = call.settings;
   Terminal& terminal = call.terminal;
-  if (settings.boolean("quiet")) terminal.be_quiet();
-  PLM_TRY_ASSIGN(const CpuDeviceOptions device, device_options(settings));
-  EngineOptions options;
-  options.use = use;
   options.kv_type = find_storage_type(settings.text("kv_type"));
   if (settings.has("context")) options.context_length = static_cast<std::size_t>(settings.integer("context"));
-  options.most_sequences = most_sequences;
   options.overrides = call.all("override");
   options.model_settings = rope_settings(settings);
   options.batch_rows = static_cast<std::size_t>(settings.integer("batch_rows"));
   options.on_load = [&terminal](double fraction) { terminal.progress("loading", fraction); };
-  auto engine = Engine::load(path, make_cpu_device(device), options);
+  auto engine = Engine::load(path, std::move(device), options);
   terminal.clear_progress();
   if (engine.has_value()) {
     for (const std::string& sentence : (*engine)->warnings()) terminal.warning(sentence);
   }
   return engine;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path, std::size_t most_sequences,
+                                            ModelUse use) {
+  PLM_TRY_ASSIGN(auto device, make_device(call));
+  return load_on(std::move(device), call, path, {.use = use, .most_sequences = most_sequences});
+}
+
+Result<std::unique_ptr<Engine>> load_watched_engine(Invocation& call, const std::string& path, DeviceWatcher& watcher) {
+  PLM_TRY_ASSIGN(auto device, make_device(call));
+  return load_on(std::make_unique<WatchedDevice>(std::move(device), watcher), call, path, {.most_sequences = 2});
 }
 
 std::uint64_t chosen_seed(const Settings& settings) {

@@ -8,6 +8,7 @@
 #include "base/thread_team.h"
 #include "cli/command.h"
 #include "engine/engine.h"
+#include "kernels/watched_device.h"
 
 namespace plm {
 
@@ -156,6 +157,10 @@ inline constexpr Parameter kEngineFlags[] = {
 /// Error (usage): the model is not made for `use`; the message says what it is and which command fits.
 [[nodiscard]] Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string& path,
                                                           std::size_t most_sequences, ModelUse use = ModelUse::writing);
+
+/// The same for one text, on a device whose operations `watcher` is told.
+[[nodiscard]] Result<std::unique_ptr<Engine>> load_watched_engine(Invocation& call, const std::string& path,
+                                                                  DeviceWatcher& watcher);
 
 /// Bytes of memory the process has needed at most so far.
 [[nodiscard]] std::size_t peak_memory_bytes();

@@ -301,6 +301,29 @@ Result<SequenceState> Engine::prefill(std::span<const TokenId> tokens, const std
   return session->state().fork();
 }
 
+Result<std::vector<Engine::HeadReading>> Engine::read_head(std::span<const float> hidden, std::size_t top) {
+  const std::size_t width = shape().hidden_size, count = hidden.size() / width;
+  PLM_CHECK(count > 0 && hidden.size() == count * width && top > 0);
+  PLM_TRY_ASSIGN(const auto storage, device_->allocate(hidden.size_bytes()));
+  const View view = dense_view(*storage, count, width);
+  device_->upload(view, std::as_bytes(hidden));
+  std::vector<Yield> yields;
+  for (std::uint32_t row = 0; row < count; ++row) {
+    yields.push_back({.row = row, .kind = YieldKind::top, .n = static_cast<std::uint32_t>(top)});
+  }
+  std::vector<RowStatistics> statistics(count);
+  std::vector<YieldResult> results(count);
+  PassRows rows{};
+  rows.yields = yields;
+  rows.statistics = statistics;
+  rows.results = results;
+  PLM_TRY(model_->enqueue_head(view, rows));
+  PLM_TRY(device_->wait());
+  std::vector<HeadReading> readings;
+  for (std::size_t i = 0; i < count; ++i) readings.push_back({statistics[i], std::move(results[i].top)});
+  return readings;
+}
+
 Result<void> Engine::run(const std::function<bool()>& interrupted) {
   while (!scheduler_->idle()) {
     if (interrupted && interrupted()) return {};

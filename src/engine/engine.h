@@ -131,6 +131,16 @@ class Engine {
   /// A session for callers that run passes themselves (scoring). The engine must outlive it.
   [[nodiscard]] std::unique_ptr<EngineSession> open_session(Listener listener = {});
 
+  /// Has every pass of every text looked at; an empty watch: none.
+  void watch(PassWatch watch) { scheduler_->watch(std::move(watch)); }
+  /// The `top` likeliest tokens of each of some hidden states, [rows, hidden_size] in one list, as if they had left the
+  /// last layer; between runs. Error (usage): a network without a head.
+  struct HeadReading {
+    RowStatistics statistics;
+    std::vector<TokenScore> top;
+  };
+  Result<std::vector<HeadReading>> read_head(std::span<const float> hidden, std::size_t top);
+
   [[nodiscard]] const GgufFile& file() const { return *file_; }
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   [[nodiscard]] const Vocabulary& vocabulary() const { return tokenizer_->vocabulary(); }

@@ -178,7 +178,8 @@ Result<void> Scheduler::run_batch() {
       .statistics = batch_.statistics,
       .results = batch_.results,
   };
-  PLM_TRY(parts_.model.enqueue(rows, parts_.layout));
+  if (watch_.on_pass) watch_.on_pass(rows);
+  PLM_TRY(parts_.model.enqueue(rows, parts_.layout, watch_.probe));
   return parts_.device.wait();
 }
 

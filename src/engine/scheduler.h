@@ -37,6 +37,9 @@ class Scheduler {
   /// reach that session's decoder; an error returned here is the device's and ends everything.
   Result<void> step();
 
+  /// Has every pass looked at; an empty watch: none.
+  void watch(PassWatch watch) { watch_ = std::move(watch); }
+
   // Called by sessions.
   void add(EngineSession& session) { waiting_.push_back(&session); }
   void remove(EngineSession& session);
@@ -85,6 +88,7 @@ class Scheduler {
   std::size_t served_ = 0;               // this many of the first are in the batch, or have failed
   std::vector<EngineSession*> ready_;    // passes complete, decoders not resumed yet
   Batch batch_;
+  PassWatch watch_;
 };
 
 }  // namespace plm

@@ -54,6 +54,9 @@ class Model {
   /// Enqueues one pass on the device that holds the weights. Results are there after the device's wait.
   /// Error no_room when the activations do not fit.
   virtual Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe = {}) = 0;
+  /// Enqueues what follows the last layer, for hidden states [rows, hidden_size] in its place: the norm, the head, and
+  /// the readings that `rows` asks for; of `rows` nothing else counts. Error (usage): a network without a head.
+  virtual Result<void> enqueue_head(const View& hidden, const PassRows& rows) = 0;
 };
 
 }  // namespace plm

@@ -53,4 +53,10 @@ struct PassRows {
 /// laboratory.
 using Probe = std::function<void(std::string_view name, const View& value)>;
 
+/// Looks at passes as they are enqueued, each first as a whole.
+struct PassWatch {
+  std::function<void(const PassRows& rows)> on_pass;
+  Probe probe;
+};
+
 }  // namespace plm

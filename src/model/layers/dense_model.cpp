@@ -173,10 +173,20 @@ Result<void> DenseModel::enqueue(const PassRows& rows, const StateLayout& layout
     const View angles = kind.rope == LayerKind::kNoRope ? View{} : angles_[kind.rope].view;
     run_layer({device_, table_for(kind, rows), layout, angles, probe}, index, at);
   }
-  final_norm_(device_, at.x, at.normed);
-  if (probe) probe("final_norm", at.normed);
-  if (head_ == nullptr) return OutputHead::enqueue_hidden(device_, at.normed, rows);
-  return output_head_.enqueue(device_, workspace_, *head_, at.normed, rows);
+  return finish(at.x, at.normed, rows, probe);
+}
+
+Result<void> DenseModel::enqueue_head(const View& hidden, const PassRows& rows) {
+  PLM_TRY(workspace_.reset());
+  PLM_TRY_ASSIGN(const View normed, workspace_.take(hidden.rows, hidden.columns));
+  return finish(hidden, normed, rows, {});
+}
+
+Result<void> DenseModel::finish(const View& hidden, const View& normed, const PassRows& rows, const Probe& probe) {
+  final_norm_(device_, hidden, normed);
+  if (probe) probe("final_norm", normed);
+  if (head_ == nullptr) return OutputHead::enqueue_hidden(device_, normed, rows);
+  return output_head_.enqueue(device_, workspace_, *head_, normed, rows);
 }
 
 void DenseModel::run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const {

@@ -25,6 +25,7 @@ class DenseModel : public Model {
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
   [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
+  Result<void> enqueue_head(const View& hidden, const PassRows& rows) override;
 
  private:
   struct Layer {
@@ -61,6 +62,7 @@ class DenseModel : public Model {
   Result<void> take_experts(std::size_t rows, MixtureScratch& at);
   Result<void> take_angles(std::span<const std::uint32_t> positions);
   [[nodiscard]] RowTable table_for(const LayerKind& kind, const PassRows& rows) const;
+  Result<void> finish(const View& hidden, const View& normed, const PassRows& rows, const Probe& probe);
   void run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const;
 
   DenseConfig config_;

@@ -14,6 +14,7 @@
 #include "model/layers/encoder_config.h"
 #include "model/layers/feed_forward.h"
 #include "model/layers/layer_norm.h"
+#include "model/layers/output_head.h"
 #include "model/layers/window.h"
 #include "model/workspace.h"
 
@@ -29,6 +30,9 @@ class EncoderModel : public Model {
   [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
   /// Error (usage): a position or token type that the tables lack, or a yield of logits.
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
+  Result<void> enqueue_head(const View& hidden, const PassRows& rows) override {
+    return OutputHead::enqueue_hidden(device_, hidden, rows);
+  }
 
  private:
   struct Layer {

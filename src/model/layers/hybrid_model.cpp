@@ -176,9 +176,19 @@ Result<void> HybridModel::enqueue(const PassRows& rows, const StateLayout& layou
   if (probe) probe("embed", at.x);
   const LayerPass pass{device_, rows.table, layout, angles, probe};
   for (std::size_t index = 0; index < layers_.size(); ++index) run_layer(pass, index, at);
-  final_norm_(device_, at.x, at.normed);
-  if (probe) probe("final_norm", at.normed);
-  return output_head_.enqueue(device_, workspace_, *head_, at.normed, rows);
+  return finish(at.x, at.normed, rows, probe);
+}
+
+Result<void> HybridModel::enqueue_head(const View& hidden, const PassRows& rows) {
+  PLM_TRY(workspace_.reset());
+  PLM_TRY_ASSIGN(const View normed, workspace_.take(hidden.rows, hidden.columns));
+  return finish(hidden, normed, rows, {});
+}
+
+Result<void> HybridModel::finish(const View& hidden, const View& normed, const PassRows& rows, const Probe& probe) {
+  final_norm_(device_, hidden, normed);
+  if (probe) probe("final_norm", normed);
+  return output_head_.enqueue(device_, workspace_, *head_, normed, rows);
 }
 
 void HybridModel::run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const {

@@ -28,6 +28,7 @@ class HybridModel : public Model {
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
   [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
+  Result<void> enqueue_head(const View& hidden, const PassRows& rows) override;
 
  private:
   struct Layer {
@@ -62,6 +63,7 @@ class HybridModel : public Model {
   Result<Activations> take_activations(std::size_t rows);
   Result<void> take_experts(std::size_t rows, MixtureScratch& at);
   Result<View> take_angles(std::span<const std::uint32_t> positions);
+  Result<void> finish(const View& hidden, const View& normed, const PassRows& rows, const Probe& probe);
   void run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const;
 
   HybridConfig config_;
