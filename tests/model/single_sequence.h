@@ -66,7 +66,14 @@ class SingleSequence {
     return logits;
   }
 
-  /// The same for hidden states.
+  /// The same with rows that see one another besides what was appended before, as in models that fill masks.
+  std::vector<std::vector<float>> append_block(const std::vector<std::int32_t>& tokens) {
+    auto logits = run(tokens, {}, true, YieldKind::logits);
+    state->keep(tokens.size());
+    return logits;
+  }
+
+  /// The same for hidden states, causally.
   std::vector<std::vector<float>> append_hidden(const std::vector<std::int32_t>& tokens) {
     auto hidden = run(tokens, {}, false, YieldKind::hidden);
     state->keep(tokens.size());

@@ -5,8 +5,8 @@ namespace plm {
 Result<void> Attention::load(WeightReader& reader, const std::string& prefix, bool is_fused) {
   const std::size_t hidden = size.hidden_size, q = size.q_columns(), kv = size.kv_columns();
   const MatrixSize q_size{q, hidden}, kv_size{kv, hidden}, o_size{hidden, q};
-  if (is_fused) {
-    const std::string name = prefix + ".attn_qkv";
+  const std::string name = prefix + ".attn_qkv";
+  if (is_fused || reader.has(name + ".weight")) {
     const std::size_t all = q + 2 * kv;
     PLM_TRY_ASSIGN(query, Linear::load_rows(reader, name, WeightRole::attention_query, q_size, {0, all}));
     PLM_TRY_ASSIGN(key, Linear::load_rows(reader, name, WeightRole::attention_key, kv_size, {q, all}));

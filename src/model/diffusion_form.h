@@ -1,0 +1,17 @@
+// What checkpoints in Hugging Face's layout say of filling masks, as keys of GGUF (model/diffusion_traits.h reads
+// them). Tested by tests/model/test_masked_families.cpp.
+#pragma once
+
+#include "base/error.h"
+#include "model/diffusion_traits.h"
+#include "model/huggingface_form.h"
+
+namespace plm {
+
+/// Adds attention.causal, diffusion.shift_logits and, of networks that read block by block, diffusion.attention and
+/// diffusion.block_length, which is block_size, bd_size or that of `traits`. The mask token is mask_token_id, or that
+/// of `traits`, the one of the published checkpoints, where the vocabulary reaches that far; without one the file must
+/// be told of it. Errors (bad_input) name the setting.
+[[nodiscard]] Result<void> add_diffusion_settings(CheckpointDraft& draft, const DiffusionTraits& traits);
+
+}  // namespace plm
