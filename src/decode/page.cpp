@@ -56,6 +56,7 @@ std::vector<std::size_t> Page::open_in(const PlannedBlock& block) const {
 std::vector<std::size_t> Page::committed_in(const PlannedBlock& block) const {
   std::vector<std::size_t> positions;
   for (std::size_t at = block.start; at < block.start + block.length; ++at) {
+    if (is_spoken_for() && at == block.start) continue;
     if (job_.canvas.at(at).status == CellStatus::committed) positions.push_back(at);
   }
   return positions;
@@ -99,18 +100,36 @@ Task<Result<void>> Page::reach(const PlannedBlock& block) {
   pasts_.clear();
   if (policy_.traits.attention == DiffusionAttention::full) co_return Result<void>{};
   const bool is_causal = policy_.traits.attention == DiffusionAttention::causal_context;
+  const bool is_asked = is_spoken_for() && job_.canvas.at(block.start).status == CellStatus::open;
+  // The row that speaks for the block may be remembered already; what it said is not.
+  if (is_asked && is_causal && session_.state_length() >= block.start) session_.truncate_state(block.start - 1);
   const std::vector<TokenId> tokens = job_.canvas.tokens();
   while (session_.state_length() < block.start) {
     const std::size_t from = session_.state_length();
     const std::size_t count = is_causal ? block.start - from : std::min(policy_.block_length, block.start - from);
+    std::vector<Yield> yields;
+    if (is_asked && from + count == block.start) {
+      yields.push_back(
+          {.row = static_cast<std::uint32_t>(count - 1), .kind = yield_kind(), .without = policy_.traits.mask_token});
+    }
     const PassRequest request{.tokens = std::span(tokens).subspan(from, count),
                               .state = StateUse::append,
-                              .sight = is_causal ? Sight::causal : Sight::bidirectional};
+                              .sight = is_causal ? Sight::causal : Sight::bidirectional,
+                              .yields = yields};
     const Task<Result<PassAnswer>> running = pass(request);
     const Result<PassAnswer> answer = co_await running;
     if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
+    if (yields.empty()) continue;
+    const Result<std::vector<Proposal>> first = read_proposals(*answer, std::span(&block.start, 1));
+    if (!first.has_value()) co_return tl::unexpected<Error>(first.error());
+    commit(block.start, first->front());
   }
   co_return Result<void>{};
+}
+
+YieldKind Page::yield_kind() const {
+  const bool needs_logits = !policy_.rule.needs_only_statistics() || policy_.schedule->reads_changes();
+  return needs_logits ? YieldKind::logits : YieldKind::statistics;
 }
 
 PassRequest Page::request_for(const PlannedBlock& block, std::span<const std::size_t> positions, Prompt prompt) {
@@ -123,11 +142,10 @@ PassRequest Page::request_for(const PlannedBlock& block, std::span<const std::si
     tokens_.push_back(is_masked ? policy_.traits.mask_token : token_at(at));
   }
   yields_.clear();
-  const bool needs_logits = !policy_.rule.needs_only_statistics() || policy_.schedule->reads_changes();
   for (const std::size_t position : positions) {
     const std::size_t speaker = policy_.traits.shifts_logits ? position - 1 : position;
     yields_.push_back({.row = static_cast<std::uint32_t>(speaker - first),
-                       .kind = needs_logits ? YieldKind::logits : YieldKind::statistics,
+                       .kind = yield_kind(),
                        .without = policy_.traits.mask_token});
   }
   return {.tokens = tokens_, .state = StateUse::scratch, .sight = Sight::bidirectional, .yields = yields_};

@@ -6,6 +6,9 @@
 //  causal_context  the cells of the block; what is before it is remembered, each row having seen what was before it.
 //  block_causal    the same, but what is before was remembered block by block, seeing each other within a block.
 // The last two are exact: the remembered state is what a pass over everything would compute.
+// Where row i - 1 speaks for position i (shifted logits), the first position of a block is spoken for by the last row
+// before it. Of the last two kinds that row is remembered and does not change: the position is decided, for good, when
+// the block is reached (as Fast-dLLM v2, arXiv 2509.26328, has it).
 // Positions are those of the canvas. Tested by tests/engine/test_parallel.cpp and tests/contract/test_decoders.cpp.
 #pragma once
 
@@ -33,6 +36,7 @@ class Page {
   /// The page cut into blocks, as canvas positions; of block-causal models the first holds the prompt's rest as well.
   [[nodiscard]] std::vector<PlannedBlock> blocks() const;
   [[nodiscard]] std::vector<std::size_t> open_in(const PlannedBlock& block) const;
+  /// Those that a decoder may take back.
   [[nodiscard]] std::vector<std::size_t> committed_in(const PlannedBlock& block) const;
   [[nodiscard]] TokenId token_at(std::size_t position) const { return job_.canvas.at(position).token; }
 
@@ -40,7 +44,8 @@ class Page {
   void revoke(std::size_t position);
   void replace(std::size_t position, const Proposal& proposal);
 
-  /// Remembers everything before the block, as far as the model can. To be awaited before the block's first pass.
+  /// Remembers everything before the block, as far as the model can, and decides what that alone decides. To be awaited
+  /// before the block's first pass.
   Task<Result<void>> reach(const PlannedBlock& block);
 
   /// One pass over the block; proposals for `positions`, ascending, all of them cells of the page.
@@ -69,6 +74,11 @@ class Page {
 
  private:
   [[nodiscard]] std::span<const Cell> written() const { return job_.canvas.cells().subspan(begin_); }
+  /// Whether the first position of a block is spoken for from outside of it.
+  [[nodiscard]] bool is_spoken_for() const {
+    return policy_.traits.shifts_logits && policy_.traits.attention != DiffusionAttention::full;
+  }
+  [[nodiscard]] YieldKind yield_kind() const;
   enum class Prompt { shown, masked };
   [[nodiscard]] PassRequest request_for(const PlannedBlock& block, std::span<const std::size_t> positions,
                                         Prompt prompt);

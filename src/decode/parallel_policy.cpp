@@ -128,10 +128,6 @@ Result<ParallelPolicy> ParallelPolicy::create(const Settings& settings, const Di
     return fail(ErrorKind::usage,
                 "block_length: this model writes block by block; give the length that it was trained with");
   }
-  if (traits.shifts_logits && traits.attention != DiffusionAttention::full) {
-    return fail(ErrorKind::usage,
-                "diffusion.shift_logits: this version reads shifted logits of models that see the whole page only");
-  }
   policy.passes = static_cast<std::size_t>(settings.integer("passes"));
   policy.rule.temperature = settings.real("page_temperature");
   policy.rule.top_k = static_cast<std::size_t>(settings.integer("page_top_k"));
