@@ -16,9 +16,11 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kBands = 2048;
 constexpr float kBandsPerNat = 64;
 constexpr std::size_t kWorthAGuess = 8192;  // candidates
+constexpr std::size_t kSampled = 8192;      // of those whose share is not worth mentioning, for the guess
+constexpr double kHeavyShare = 1.0 / 32768;
 
-std::size_t band_of(float distance_from_highest) {
-  return static_cast<std::size_t>(std::min(distance_from_highest * kBandsPerNat, static_cast<float>(kBands - 1)));
+std::size_t band_of(float distance) {
+  return static_cast<std::size_t>(std::min(distance * kBandsPerNat, static_cast<float>(kBands - 1)));
 }
 
 // The first `count` in canonical order, sorted. Candidates gather in a buffer, chunk by chunk of the row; when there
@@ -83,10 +85,7 @@ std::optional<std::size_t> Candidates::index_of(std::int32_t id) const {
   return found == ids.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - ids.begin()));
 }
 
-std::size_t Candidates::support() const {
-  const auto masked = std::count(logits_.begin(), logits_.end(), -kInfinity);
-  return logits_.size() - static_cast<std::size_t>(masked);
-}
+std::size_t Candidates::support() const { return size() - row_place(logits_, -kInfinity).equal; }
 
 void Candidates::keep_top(std::size_t count) {
   PLM_CHECK(count > 0);
@@ -108,8 +107,7 @@ void Candidates::keep_at_least(float logit, std::size_t min_keep) {
 }
 
 void Candidates::keep_mass(double mass, std::size_t min_keep) {
-  const Candidate last = find_prefix(logits_, mass, Reach::at_least).last;
-  keep_prefix(logits_, last.logit, last, min_keep);
+  keep_prefix({.center = highest_, .mass = mass, .reach = Reach::at_least}, min_keep);
 }
 
 void Candidates::keep_typical(double mass, std::size_t min_keep) {
@@ -117,32 +115,53 @@ void Candidates::keep_typical(double mass, std::size_t min_keep) {
   // highest + ln total - entropy, and a token is as far from typical as its logit is from that one.
   const double surprise = entropy();  // leaves the weights of its `weigh`
   typical_logit_ = highest_ + static_cast<float>(log_f64(weight_total_) - surprise);
-  if (keys_.size() < size()) keys_.resize(size());
-  for (std::size_t i = 0; i < size(); ++i) keys_[i] = -std::abs(logits_[i] - typical_logit_);
-  const auto keys = std::span<const float>(keys_).first(size());
-  const Candidate last = find_prefix(keys, mass, Reach::more_than).last;
-  keep_prefix(keys, -std::abs(last.logit - typical_logit_), last, min_keep);
+  keep_prefix({.center = typical_logit_, .mass = mass, .reach = Reach::more_than}, min_keep);
 }
 
-// Keeps what comes before `last` by descending key, then in canonical order, and `last` itself.
-void Candidates::keep_prefix(std::span<const float> keys, float last_key, const Candidate& last, std::size_t min_keep) {
-  const auto kept = row_indices_at_least(keys, last_key, indices_);
-  const auto end = std::remove_if(kept.begin(), kept.end(), [&](std::uint32_t i) {
-    return keys[i] == last_key && precedes(last, {id(i), logits_[i]});
+void Candidates::keep_prefix(const Goal& goal, std::size_t min_keep) {
+  const std::size_t fewest = std::min(min_keep, size());
+  const Prefix prefix = find_prefix(goal, fewest > 1);
+  if (!prefix.among.has_value()) return keep_through(goal.center, prefix.last);
+  const float distance = std::abs(goal.center - prefix.last.logit);
+  const auto among = *prefix.among;
+  const auto end = std::remove_if(among.begin(), among.end(), [&](std::uint32_t i) {
+    const float each = std::abs(goal.center - logits_[i]);
+    return each > distance || (each == distance && precedes(prefix.last, {id(i), logits_[i]}));
   });
-  std::size_t count = static_cast<std::size_t>(end - kept.begin());
-  if (count >= min_keep || count == size()) return keep(kept.first(count));
+  const auto count = static_cast<std::size_t>(end - among.begin());
+  return count < fewest ? keep_nearest(goal.center, fewest) : keep(among.first(count));
+}
+
+// The weights are those of `weigh`; they move along, and stay what they are unless the highest candidate went.
+void Candidates::keep_through(float center, const Candidate& last) {
+  make_room(size());
+  const RowMove row{.logits = logits_,
+                    .ids = is_whole_ ? nullptr : ids_.data(),
+                    .weights = weights_.data(),
+                    .kept_logits = own_logits_.data(),
+                    .kept_ids = ids_.data()};
+  const auto [count, highest] = row_keep(row, {.center = center, .logit = last.logit, .id = last.id});
+  PLM_CHECK(highest > -kInfinity);
+  logits_ = std::span(own_logits_).first(count);
+  is_whole_ = false;
+  is_weighed_ = highest == highest_;
+  highest_ = highest;
+  if (is_weighed_) weight_total_ = row_sum(std::span<const float>(weights_).first(count));
+}
+
+void Candidates::keep_nearest(float center, std::size_t count) {
   if (indices_.size() < size()) indices_.resize(size());
   const auto all = std::span(indices_).first(size());
   for (std::size_t i = 0; i < size(); ++i) all[i] = static_cast<std::uint32_t>(i);
-  count = std::min(min_keep, size());
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count - 1), all.end(),
-                   [&](std::uint32_t a, std::uint32_t b) {
-                     if (keys[a] != keys[b]) return keys[a] > keys[b];
-                     return precedes({id(a), logits_[a]}, {id(b), logits_[b]});
-                   });
+                   [&](std::uint32_t a, std::uint32_t b) { return is_nearer(center, a, b); });
   std::sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
   keep(all.first(count));
+}
+
+bool Candidates::is_nearer(float center, std::uint32_t a, std::uint32_t b) const {
+  const float distance_a = std::abs(center - logits_[a]), distance_b = std::abs(center - logits_[b]);
+  return distance_a != distance_b ? distance_a < distance_b : precedes({id(a), logits_[a]}, {id(b), logits_[b]});
 }
 
 void Candidates::mask_below(float logit) {
@@ -212,7 +231,7 @@ Candidates::Pick Candidates::pick_of(const Candidate& candidate, double total) c
 }
 
 Candidates::Pick Candidates::pick(double u) {
-  const Prefix prefix = find_prefix(logits_, u, Reach::at_least);
+  const Prefix prefix = find_prefix({.center = highest_, .mass = u, .reach = Reach::at_least}, false);
   return pick_of(prefix.last, prefix.total);
 }
 
@@ -256,15 +275,16 @@ void Candidates::reorder(std::vector<Candidate>& sorted) {
   is_whole_ = false;
 }
 
-Candidates::Prefix Candidates::find_prefix(std::span<const float> keys, double mass, Reach reach) {
-  PLM_CHECK(mass >= 0 && mass < 1);
+Candidates::Prefix Candidates::find_prefix(const Goal& goal, bool all_are_wanted) {
+  PLM_CHECK(goal.mass >= 0 && goal.mass < 1);
   const double total = weigh().total;
-  const double target = mass * total;
-  const float best_key = keys.data() == logits_.data() ? highest_ : row_highest(keys).highest;
+  const double target = goal.mass * total;
   std::optional<Stretch> stretch;
-  if (size() >= kWorthAGuess) stretch = find_stretch(keys, best_key, target);
+  if (size() >= kWorthAGuess) stretch = find_stretch(goal.center, target, all_are_wanted);
   if (!stretch.has_value()) stretch = everything();
-  return {last_of_prefix(keys, best_key, *stretch, target, reach), total};
+  const Candidate last = last_of_prefix(goal, *stretch, target);
+  if (stretch->near > 0) return {.last = last, .total = total, .among = std::nullopt};
+  return {.last = last, .total = total, .among = stretch->indices};
 }
 
 // All candidates that have any weight.
@@ -274,53 +294,84 @@ Candidates::Stretch Candidates::everything() {
           .far = static_cast<float>(kBands) / kBandsPerNat};
 }
 
-// A short stretch in which the prefix certainly ends; nothing when the guess was wrong. Those who hold a share worth
-// mentioning are counted one by one, of the others every eighth stands for eight.
-std::optional<Candidates::Stretch> Candidates::find_stretch(std::span<const float> keys, float best_key,
-                                                            double target) {
+// A short stretch in which the prefix certainly ends, or one from the nearest on; nothing when the guess was wrong.
+std::optional<Candidates::Stretch> Candidates::find_stretch(float center, double target, bool all_are_wanted) {
   const auto weights = std::span<const float>(weights_).first(size());
-  const auto heavy = static_cast<float>(weight_total_ / 4096);
-  const auto heavy_ones = row_indices_at_least(weights, heavy, indices_);
+  const auto heavy_ones = row_indices_at_least(weights, static_cast<float>(weight_total_ * kHeavyShare), indices_);
   double heavy_mass = 0;
   for (const std::uint32_t i : heavy_ones) heavy_mass += static_cast<double>(weights[i]);
-  if (keys.data() == logits_.data() && heavy_mass > target) {  // all others come later
+  if (center == highest_ && heavy_mass > target) {  // all others come later
     return Stretch{.indices = heavy_ones, .far = static_cast<float>(kBands) / kBandsPerNat};
   }
-
-  band_masses_.assign(kBands, 0.0);
-  for (const std::uint32_t i : heavy_ones) {
-    band_masses_[band_of(best_key - keys[i])] += static_cast<double>(weights[i]);
+  Stretch stretch = guess_stretch(center, target, heavy_ones, heavy_mass);
+  if (all_are_wanted) stretch.near = 0;
+  if (stretch.near > 0) {
+    const RowBounds bounds{.center = center, .near = stretch.near, .far = stretch.far};
+    stretch.mass_before = row_split(logits_, weights, bounds, indices_, stretch.indices);
+  } else {
+    stretch.indices = row_indices_near(logits_, center, stretch.far, indices_);
   }
-  for (std::size_t i = 0; i < size(); i += 8) {
-    const float weight = weights[i] < heavy ? 8 * weights[i] : 0.0F;
-    band_masses_[band_of(best_key - keys[i])] += static_cast<double>(weight);
-  }
-  const double doubt = weight_total_ / 100;
-  std::size_t first = 0;
-  double guessed = 0;
-  while (first + 1 < kBands && guessed + band_masses_[first] < target - doubt) guessed += band_masses_[first++];
-  std::size_t last = first;
-  while (last + 1 < kBands && guessed < target + doubt) guessed += band_masses_[last++];
-  if (last + 1 >= kBands) return std::nullopt;
-
-  Stretch stretch{.near = static_cast<float>(first) / kBandsPerNat, .far = static_cast<float>(last) / kBandsPerNat};
-  stretch.mass_before =
-      row_split(keys, weights, {.best = best_key, .near = stretch.near, .far = stretch.far}, indices_, stretch.indices);
   double mass = stretch.mass_before;
   for (const std::uint32_t i : stretch.indices) mass += static_cast<double>(weights[i]);
   // Away from both ends by more than rounding.
   const double hair = weight_total_ * 1e-9;
-  if (stretch.mass_before > target - hair && first > 0) return std::nullopt;
+  if (stretch.near > 0 && stretch.mass_before > target - hair) return std::nullopt;
   if (mass < target + hair) return std::nullopt;
   return stretch;
 }
 
-Candidate Candidates::last_of_prefix(std::span<const float> keys, float best_key, const Stretch& stretch, double target,
-                                     Reach reach) {
-  const auto is_reached = [&](double sum) { return reach == Reach::at_least ? sum >= target : sum > target; };
+// Where the prefix probably ends. Those who hold a share worth mentioning are counted one by one; of the others every
+// stride-th stands for its neighbours, which leaves a doubt of a few standard deviations. It begins with the nearest
+// where these are few: gathering those costs less than adding up what lies before the end.
+Candidates::Stretch Candidates::guess_stretch(float center, double target, std::span<const std::uint32_t> heavy_ones,
+                                              double heavy_mass) {
+  const auto heavy = static_cast<float>(weight_total_ * kHeavyShare);
+  const auto band_at = [&](std::size_t i) { return band_of(std::abs(center - logits_[i])); };
+  const std::size_t stride = size() / kSampled | 1;  // odd: the regularities of vocabularies are powers of two
+  band_masses_.assign(kBands, 0.0);
+  band_counts_.assign(kBands, 0);
+  double sampled = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < size(); i += stride) {
+    const double weight = weights_[i] < heavy ? static_cast<double>(weights_[i]) : 0.0;
+    const std::size_t band = band_at(i);
+    band_masses_[band] += weight;
+    ++band_counts_[band];
+    sampled += weight;
+    squares += weight * weight;
+  }
+  const double light_mass = std::max(weight_total_ - heavy_mass, 0.0);
+  const double times = sampled > 0 ? light_mass / sampled : 0.0;
+  for (double& mass : band_masses_) mass *= times;
+  for (const std::uint32_t i : heavy_ones) band_masses_[band_at(i)] += static_cast<double>(weights_[i]);
+
+  // The whole is known, so near its end a guess errs less.
+  double part = 0.5;
+  if (center == highest_ && light_mass > 0) part = std::clamp((target - heavy_mass) / light_mass, 0.0, 1.0);
+  const double deviation = std::sqrt(times * std::max(times - 1, 0.0) * squares) * 2 * std::sqrt(part * (1 - part));
+  const double doubt = 4 * deviation + weight_total_ / 1000;
+  std::size_t first = 0;
+  double guessed = 0;
+  std::size_t nearer = 0;  // of those sampled
+  while (first + 1 < kBands && guessed + band_masses_[first] < target - doubt) {
+    nearer += band_counts_[first];
+    guessed += band_masses_[first++];
+  }
+  std::size_t last = first;
+  while (last < kBands && guessed < target + doubt) {
+    nearer += band_counts_[last];
+    guessed += band_masses_[last++];
+  }
+  if (nearer * stride < size() / 16) first = 0;
+  return {.near = static_cast<float>(first) / kBandsPerNat, .far = static_cast<float>(last) / kBandsPerNat};
+}
+
+Candidate Candidates::last_of_prefix(const Goal& goal, const Stretch& stretch, double target) {
+  const float center = goal.center;
+  const auto is_reached = [&](double sum) { return goal.reach == Reach::at_least ? sum >= target : sum > target; };
   const float bands_per_nat = static_cast<float>(kBands) / (stretch.far - stretch.near);
   const auto band_at = [&](std::uint32_t i) {
-    const float place = (best_key - keys[i] - stretch.near) * bands_per_nat;
+    const float place = (std::abs(center - logits_[i]) - stretch.near) * bands_per_nat;
     return static_cast<std::size_t>(std::min(place, static_cast<float>(kBands - 1)));
   };
   band_masses_.assign(kBands, 0.0);
@@ -340,10 +391,7 @@ Candidate Candidates::last_of_prefix(std::span<const float> keys, float best_key
   for (const std::uint32_t i : stretch.indices) {
     if (band_at(i) == last_band) in_band.push_back(i);
   }
-  std::sort(in_band.begin(), in_band.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (keys[a] != keys[b]) return keys[a] > keys[b];
-    return precedes({id(a), logits_[a]}, {id(b), logits_[b]});
-  });
+  std::sort(in_band.begin(), in_band.end(), [&](std::uint32_t a, std::uint32_t b) { return is_nearer(center, a, b); });
   // Rounding may leave the sum a hair short of the target: then the last of the band it is.
   for (const std::uint32_t i : in_band) {
     before += static_cast<double>(weights_[i]);

@@ -5,8 +5,8 @@
 // not masked.
 //
 // Nothing here sorts a whole vocabulary. The highest k come from one scan with a rising threshold. A prefix that holds
-// a given probability (top_p, typical_p, and the draw itself) comes from one pass of exponentials, a guess from every
-// eighth candidate where it ends, one pass that adds up what lies before and gathers what lies there, and a table of
+// a given probability (top_p, typical_p, and the draw itself) comes from one pass of exponentials, a guess from some
+// thousand candidates where it ends, one pass that adds up what lies before and gathers what lies there, and a table of
 // the mass in bands of that stretch: only the band in which the prefix ends is sorted. Tested by
 // tests/sampling/test_candidates.cpp against full sorts.
 #pragma once
@@ -125,26 +125,37 @@ class Candidates {
   [[nodiscard]] Pick pick_in_memory_order(double u);
 
  private:
+  /// By ascending distance |center - logit| (equals in canonical order), the shortest prefix that holds at least `mass`
+  /// of the probability, or more than that. With the highest logit as the center that is the canonical order.
+  enum class Reach { at_least, more_than };
+  struct Goal {
+    float center;
+    double mass;
+    Reach reach;
+  };
   struct Prefix {
     Candidate last;
     double total;  // sum of all weights e^(logit - highest)
+    std::optional<std::span<std::uint32_t>>
+        among;  // ascending indices, among them all of the prefix; unless it is long
   };
-  /// By descending key (equals in canonical order), the shortest prefix that holds at least `mass` of the probability,
-  /// or more than that, given by its last candidate.
-  enum class Reach { at_least, more_than };
-  Prefix find_prefix(std::span<const float> keys, double mass, Reach reach);
-  /// The candidates among which a prefix ends: those whose distance from the best key is from `near` to below `far`.
+  Prefix find_prefix(const Goal& goal, bool all_are_wanted);
+  /// The candidates among which a prefix ends: those whose distance is from `near` to below `far`.
   struct Stretch {
     std::span<std::uint32_t> indices;
     double mass_before = 0;  // of what is nearer than `near`
     float near = 0, far = 0;
   };
   [[nodiscard]] Stretch everything();
-  [[nodiscard]] std::optional<Stretch> find_stretch(std::span<const float> keys, float best_key, double target);
-  Candidate last_of_prefix(std::span<const float> keys, float best_key, const Stretch& stretch, double target,
-                           Reach reach);
+  [[nodiscard]] std::optional<Stretch> find_stretch(float center, double target, bool all_are_wanted);
+  [[nodiscard]] Stretch guess_stretch(float center, double target, std::span<const std::uint32_t> heavy_ones,
+                                      double heavy_mass);
+  Candidate last_of_prefix(const Goal& goal, const Stretch& stretch, double target);
   [[nodiscard]] Pick pick_of(const Candidate& candidate, double total) const;
-  void keep_prefix(std::span<const float> keys, float last_key, const Candidate& last, std::size_t min_keep);
+  void keep_prefix(const Goal& goal, std::size_t min_keep);
+  void keep_through(float center, const Candidate& last);
+  void keep_nearest(float center, std::size_t count);
+  [[nodiscard]] bool is_nearer(float center, std::uint32_t a, std::uint32_t b) const;
   void reorder(std::vector<Candidate>& sorted);
   void make_room(std::size_t count);
   float* own_logits();  // for writing: copies what was given, if need be
@@ -160,9 +171,9 @@ class Candidates {
   std::vector<float> weights_;
   double weight_total_ = 0;
   bool is_weighed_ = false;          // weights_ are those of logits_
-  std::vector<double> band_masses_;  // by distance from the highest logit
+  std::vector<double> band_masses_;  // by distance from a center
+  std::vector<std::size_t> band_counts_;
   std::vector<std::uint32_t> indices_;
-  std::vector<float> keys_;
   std::vector<float> noted_weights_;
   double noted_total_ = 0;
   float typical_logit_ = 0;  // of a token whose surprise is the entropy, at the last keep_typical

@@ -34,7 +34,7 @@ constexpr ProfileValue kLlama[] = {
     {.name = "dry_base", .clamps = true},
     {.name = "dry_allowed_length", .min = 0},
     {.name = "dry_penalty_last_n", .min = 0},
-    {.name = "dry_sequence_breakers"},
+    {.name = "dry_sequence_breakers", .is_list = true},
     {.name = "adaptive_target", .min = -1, .max = 1, .clamps = true},
     {.name = "adaptive_decay", .min = 0, .max = 0.99},
     {.name = "mirostat", .min = 0, .max = 2, .clamps = true},
@@ -266,8 +266,13 @@ Result<void> set_in_profile(const Profile& profile, Settings& settings, std::str
   if (value.is_null()) return {};
   const Parameter* parameter = settings.find(name);
   const ProfileValue* rule = parameter == nullptr ? nullptr : profile.find(parameter->name);
+  if (rule != nullptr && rule->is_list && (!value.is_array() || value.empty())) {
+    return fail(ErrorKind::usage, "{}: found {}, expected a list of texts, which the {} profile needs", name,
+                printable(json_text(value), 80), profile.name);
+  }
   if (rule == nullptr || !rule->clamps || !is_number(*parameter) || !value.is_number()) {
-    return settings.set_json(name, value);
+    const bool is_text = parameter != nullptr && parameter->type == ParameterType::text;
+    return settings.set_json(name, is_text && value.is_structured() ? Json(json_text(value)) : value);
   }
   const double given = value.get<double>();
   const double least = std::max(rule->min, parameter->min), most = std::min(rule->max, parameter->max);

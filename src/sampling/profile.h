@@ -24,7 +24,8 @@ struct ProfileValue {
   Value standard = {};  ///< its default there; monostate: the declared one
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  bool clamps = false;  ///< a value out of range is brought into it; else it is refused
+  bool clamps = false;   ///< a value out of range is brought into it; else it is refused
+  bool is_list = false;  ///< a request gives it as a list that is not empty, never as one text
 };
 
 struct Profile {
@@ -51,7 +52,8 @@ inline constexpr std::string_view kProfileNames = "plm, llamacpp, koboldcpp, oll
 [[nodiscard]] const Profile& find_profile(std::string_view name);
 
 /// Sets a value from a request as the profile's back end would: brought into range with a warning where it clamps;
-/// null is no value. Errors (usage): as Settings, and out of the profile's range.
+/// null is no value, a list or an object is its JSON text for a parameter that is a text. Errors (usage): as Settings,
+/// and out of the profile's range.
 Result<void> set_in_profile(const Profile& profile, Settings& settings, std::string_view name, const Json& value,
                             std::vector<std::string>& warnings);
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/portable_math.h"
+#include "sampling/row_scan.h"
 
 namespace plm {
 namespace {
@@ -72,10 +73,10 @@ TraceMoment Tracer::moment(const Snapshot& snapshot, std::int32_t id) {
   const auto place = static_cast<std::size_t>(ids.empty() ? id : found);
   PLM_CHECK(place < snapshot.logits.size());
   const Candidate chosen{id, snapshot.logits[place]};
-  std::size_t before = 0;
-  for (std::size_t i = 0; i < snapshot.logits.size(); ++i) {
+  auto [before, equal] = row_place(snapshot.logits, chosen.logit);
+  for (std::size_t i = 0; i < snapshot.logits.size() && equal > 1; ++i) {
     const std::int32_t other = ids.empty() ? static_cast<std::int32_t>(i) : ids[i];
-    before += precedes({other, snapshot.logits[i]}, chosen) ? 1 : 0;
+    before += snapshot.logits[i] == chosen.logit && other < id ? 1 : 0;
   }
   return {.support = snapshot.support,
           .entropy = snapshot.entropy,

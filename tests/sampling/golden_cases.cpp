@@ -229,7 +229,8 @@ Settings golden_settings(const Json& golden) {
 std::vector<GoldenSampler> golden_samplers(const Json& test_case) {
   std::vector<GoldenSampler> made;
   for (const Json& golden : test_case["samplers"]) {
-    const Settings settings = golden_settings(golden);
+    Settings settings = golden_settings(golden);
+    EXPECT_TRUE(settings.set_text("profile", "llamacpp"));
     for (const SamplerDefinition* definition : samplers()) {
       if (definition->head.name != kSamplerNames.at(golden["type"])) continue;
       made.push_back({definition->create(settings, unknown_texts()).value(),
@@ -307,7 +308,14 @@ void expect_golden(const std::string& file, std::size_t count, const std::set<st
     const std::vector<float> logits = golden_input(test_case["input"]);
     Candidates candidates;
     ASSERT_TRUE(candidates.reset(logits));
-    apply_golden(golden_samplers(test_case), candidates);
+    const auto samplers = golden_samplers(test_case);
+    if (test_case["out"]["n"] == 0) {  // nothing legal is left, which is an error here
+      const auto applied = samplers.at(0).sampler->apply(candidates, {.place = {}, .history = {}});
+      ASSERT_FALSE(applied);
+      EXPECT_EQ(applied.error().kind, ErrorKind::unsatisfiable);
+      continue;
+    }
+    apply_golden(samplers, candidates);
     compare_kept(test_case, in_canonical_order(candidates));
   }
   EXPECT_EQ(compared, count);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "sampling/golden_cases.h"
+#include "sampling/row_scan.h"
 
 namespace plm {
 namespace {
@@ -226,6 +227,65 @@ TEST(Candidates, TypicalSetsAreThoseOfTheFullSort) {
       }
     }
   }
+}
+
+// How many a plain walk through all candidates, the nearest first, keeps; it adds the weights that the candidates
+// themselves have. Nothing where the order of adding decides.
+std::optional<std::size_t> plain_prefix(std::vector<std::pair<Candidate, float>> order, float center, double target) {
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    const float distance_a = std::abs(center - a.first.logit), distance_b = std::abs(center - b.first.logit);
+    return distance_a != distance_b ? distance_a < distance_b : precedes(a.first, b.first);
+  });
+  double sum = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    sum += static_cast<double>(order[i].second);
+    if (std::abs(sum - target) < 1e-11 * (1 + target)) return std::nullopt;
+    if (sum > target) return i + 1;
+  }
+  return std::nullopt;
+}
+
+// The short ways (heavy ones, guesses, moved weights) against the plain walk, exactly, again on what was kept.
+TEST(Candidates, PrefixesAreExactlyThoseOfThePlainWalk) {
+  std::mt19937 generator(14);
+  std::normal_distribution<float> normal;
+  int compared = 0;
+  for (const std::size_t size : {900U, 9'000U, 70'000U}) {
+    for (const float spread : {0.5F, 2.5F, 6.0F}) {
+      std::vector<float> row(size);
+      for (float& logit : row) logit = spread * normal(generator);
+      for (std::size_t i = 0; i < size; i += 11) row[i] = std::round(row[i]);  // ties
+      row[3] = -kInfinity;
+      for (const double mass : {0.02, 0.5, 0.97}) {
+        for (const bool is_typical : {false, true}) {
+          Candidates candidates;
+          ASSERT_TRUE(candidates.reset(row));
+          for (int time = 0; time < 2; ++time) {
+            const double entropy = candidates.entropy();
+            const auto [weights, total] = candidates.weigh();
+            std::vector<std::pair<Candidate, float>> all;
+            for (std::size_t i = 0; i < candidates.size(); ++i) {
+              all.emplace_back(Candidate{candidates.id(i), candidates.logits()[i]}, weights[i]);
+            }
+            const float center = is_typical ? candidates.highest() + static_cast<float>(std::log(total) - entropy)
+                                            : candidates.highest();
+            const auto expected = plain_prefix(all, center, mass * total);
+            is_typical ? candidates.keep_typical(mass, 0) : candidates.keep_mass(mass, 0);
+            if (!expected) continue;
+            ++compared;
+            EXPECT_EQ(candidates.size(), *expected) << size << " " << spread << " " << mass << " " << is_typical;
+            // The weights that moved along are those of the logits that did.
+            const auto [moved, moved_total] = candidates.weigh();
+            std::vector<float> again(candidates.size());
+            const double sum = row_weights(candidates.logits(), candidates.highest(), again.data());
+            EXPECT_EQ(moved_total, sum);
+            EXPECT_TRUE(std::equal(again.begin(), again.end(), moved.begin()));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 90);
 }
 
 TEST(Candidates, AdjustChangesTokensAndKeepsTheHighestTrue) {

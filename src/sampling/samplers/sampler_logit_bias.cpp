@@ -2,7 +2,9 @@
 //
 // As text "15=1.5, 7=-inf", llama.cpp's "15+1.5, 7-inf", or JSON as in requests: [[15, 1.5], [7, false]] or
 // {"15": 1.5, "7": false}; in JSON a text stands for each of its tokens: [["hello", -2]]. -inf and false forbid.
-// Several entries of one token add up. Ids that are no candidates do nothing.
+// Several entries of one token add up; in the llamacpp profile, as there, only as long as the candidates are the whole
+// vocabulary in its order, and only the first acts on a token that stands elsewhere. Ids that are no candidates do
+// nothing.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -18,11 +20,14 @@ namespace {
 constexpr std::size_t kMostBiases = 65'536;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-using Biases = std::map<std::int32_t, double>;
+struct Bias {
+  double sum, first;  // of its entries
+};
+using Biases = std::map<std::int32_t, Bias>;
 
 class LogitBias : public Sampler {
  public:
-  explicit LogitBias(const Biases& biases) {
+  LogitBias(const Biases& biases, bool first_acts_elsewhere) : first_acts_elsewhere_(first_acts_elsewhere) {
     for (const auto& [id, bias] : biases) {
       ids_.push_back(id);
       biases_.push_back(bias);
@@ -30,13 +35,30 @@ class LogitBias : public Sampler {
   }
   bool is_neutral() const override { return ids_.empty(); }
   Result<void> apply(Candidates& candidates, const SampleContext& /*context*/) const override {
-    return candidates.adjust(
-        ids_, [this](std::size_t k, float logit) { return within_float(static_cast<double>(logit) + biases_[k]); });
+    const std::vector<bool> all_act = where_all_act(candidates);
+    return candidates.adjust(ids_, [&](std::size_t k, float logit) {
+      return within_float(static_cast<double>(logit) + (all_act[k] ? biases_[k].sum : biases_[k].first));
+    });
   }
 
  private:
+  // Of which tokens every entry acts.
+  [[nodiscard]] std::vector<bool> where_all_act(const Candidates& candidates) const {
+    const bool everywhere = !first_acts_elsewhere_ || candidates.is_whole();
+    std::vector<bool> all_act(ids_.size(), everywhere);
+    for (std::size_t i = 0; i < candidates.size() && !everywhere; ++i) {
+      if (static_cast<std::size_t>(candidates.id(i)) != i) continue;
+      const auto found = std::lower_bound(ids_.begin(), ids_.end(), candidates.id(i));
+      if (found != ids_.end() && *found == candidates.id(i)) {
+        all_act[static_cast<std::size_t>(found - ids_.begin())] = true;
+      }
+    }
+    return all_act;
+  }
+
   std::vector<std::int32_t> ids_;  // ascending
-  std::vector<double> biases_;
+  std::vector<Bias> biases_;
+  bool first_acts_elsewhere_;
 };
 
 tl::unexpected<Error> not_a_bias(std::string_view found) {
@@ -47,7 +69,7 @@ tl::unexpected<Error> not_a_bias(std::string_view found) {
 Result<void> add(Biases& biases, std::int64_t id, double bias) {
   if (id < std::numeric_limits<std::int32_t>::min() || id > std::numeric_limits<std::int32_t>::max()) return {};
   if (biases.size() == kMostBiases) return fail(ErrorKind::usage, "logit_bias: more than {} tokens", kMostBiases);
-  double& sum = biases[static_cast<std::int32_t>(id)];
+  double& sum = biases.try_emplace(static_cast<std::int32_t>(id), Bias{.sum = 0, .first = bias}).first->second.sum;
   sum = std::max(sum + bias, bias == -kInfinity || sum == -kInfinity ? -kInfinity : -1e300);
   return {};
 }
@@ -134,7 +156,7 @@ constinit const SamplerDefinition sampler_logit_bias = {
     .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts& texts) -> Result<std::unique_ptr<Sampler>> {
       PLM_TRY_ASSIGN(const Biases biases, parse(settings.text("logit_bias"), texts));
-      return std::make_unique<LogitBias>(biases);
+      return std::make_unique<LogitBias>(biases, settings.text("profile") == "llamacpp");
     },
 };
 

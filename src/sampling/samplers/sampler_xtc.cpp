@@ -2,7 +2,9 @@
 // 2024).
 //
 // With probability xtc_probability, of the tokens with P >= xtc_threshold all but the last in canonical order are
-// removed, unless fewer than min_keep would be left. Off at a threshold above 0.5, which two tokens cannot reach.
+// removed, unless fewer than min_keep would be left. Off at a threshold above 0.5, which two tokens cannot reach. A
+// masked token is no choice; in the llamacpp profile, as there, it is one where the threshold is 0, and as the last one
+// stays, nothing legal is left then.
 #include <limits>
 
 #include "sampling/sampler.h"
@@ -14,8 +16,11 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 class Xtc : public Sampler {
  public:
-  Xtc(double probability, double threshold, std::int64_t min_keep)
-      : probability_(probability), threshold_(threshold), min_keep_(static_cast<std::size_t>(min_keep)) {}
+  Xtc(double probability, double threshold, std::int64_t min_keep, bool masked_are_choices)
+      : probability_(probability),
+        threshold_(threshold),
+        min_keep_(static_cast<std::size_t>(min_keep)),
+        masked_are_choices_(masked_are_choices) {}
   bool is_neutral() const override { return probability_ == 0 || threshold_ > 0.5; }
   LlamaOrder llama_order() const override { return LlamaOrder::canonical; }
 
@@ -26,11 +31,15 @@ class Xtc : public Sampler {
     std::size_t choices = 0;
     Candidate last{0, candidates.highest()};  // the least likely of the choices
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (static_cast<double>(weights[i]) < least || candidates.logits()[i] == kMasked) continue;
+      const bool is_legal = masked_are_choices_ || candidates.logits()[i] != kMasked;
+      if (static_cast<double>(weights[i]) < least || !is_legal) continue;
       const Candidate choice{candidates.id(i), candidates.logits()[i]};
       if (choices++ == 0 || precedes(last, choice)) last = choice;
     }
     if (choices < 2 || candidates.size() - (choices - 1) < min_keep_) return {};
+    if (last.logit == kMasked) {
+      return fail(ErrorKind::unsatisfiable, "no legal token is left: all of them were choices");
+    }
     std::vector<std::uint32_t> kept;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (!precedes({candidates.id(i), candidates.logits()[i]}, last)) kept.push_back(static_cast<std::uint32_t>(i));
@@ -49,6 +58,7 @@ class Xtc : public Sampler {
 
   double probability_, threshold_;
   std::size_t min_keep_;
+  bool masked_are_choices_;
 };
 
 constexpr Parameter kParameters[] = {
@@ -90,7 +100,7 @@ constinit const SamplerDefinition sampler_xtc = {
     .notes = kNotes,
     .create = [](const Settings& settings, const TokenTexts&) -> Result<std::unique_ptr<Sampler>> {
       return std::make_unique<Xtc>(settings.real("xtc_probability"), settings.real("xtc_threshold"),
-                                   settings.integer("min_keep"));
+                                   settings.integer("min_keep"), settings.text("profile") == "llamacpp");
     },
 };
 
