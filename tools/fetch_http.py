@@ -53,7 +53,7 @@ class Token:
 
 
 class NoConnection(Failure):
-    """The server cannot be reached at all."""
+    """The server cannot be reached at all; what to do about it is for those to say who know what was asked for."""
 
 
 class Transient(Exception):
@@ -208,9 +208,7 @@ def network_troubles(address):
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise Failure(NETWORK, f"{host}: its certificate cannot be trusted ({reason.verify_message}); check the "
                                    "clock and the system's certificates (SSL_CERT_FILE)") from None
-        raise NoConnection(NETWORK, f"no connection to {host} ({words_of(reason)}); check the network and the proxy "
-                                    "settings, set HF_ENDPOINT to a mirror of the hub, or give plm a file that is on "
-                                    "this machine") from None
+        raise NoConnection(NETWORK, f"no connection to {host} ({words_of(reason)})") from None
     except (http.client.InvalidURL, UnicodeError) as error:
         raise Failure(USAGE, f"{shown(address)}: no address: {error}") from None
     except (OSError, http.client.HTTPException) as error:

@@ -58,7 +58,11 @@ def fetch(options, catalog):
     try:
         return fetch_repository(repository, options.folder, access) if repository else fetch_address(options, access)
     except NoConnection as trouble:
-        raise Failure(trouble.code, f"{repository.name if repository else shown(options.model)}: {trouble}") from None
+        what, where = shown(options.model), "check the address, the network and the proxy settings"
+        if repository:
+            what = repository.name
+            where = "check the network and the proxy settings, set HF_ENDPOINT to a mirror of the hub"
+        raise Failure(trouble.code, f"{what}: {trouble}; {where}, or give plm a file that is on this machine") from None
 
 
 def end_at_signal(*_):

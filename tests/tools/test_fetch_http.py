@@ -201,7 +201,9 @@ class AddressTest(FetchTest):
             closed.bind(("127.0.0.1", 0))
             place = f"127.0.0.1:{closed.getsockname()[1]}"
             started = time.monotonic()
-            self.fail_with(5, address(place + "/m.gguf"), says=["m.gguf", place, "no connection", "this machine"])
+            result = self.fail_with(5, address(place + "/m.gguf"),
+                                    says=["m.gguf", place, "no connection", "check the address", "this machine"])
+            self.assertNotIn("HF_ENDPOINT", result.stderr)  # no hub was asked
             self.fail_with(5, "maker/model", says=["maker/model", place, "no connection", "HF_ENDPOINT"],
                            HF_ENDPOINT=address(place))
             self.assertLess(time.monotonic() - started, 10)
