@@ -61,7 +61,11 @@ $(BUILD)/build.ninja: CMakePresets.json
 
 .PHONY: ctest
 ctest:
-	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure --no-tests=error
+	@ctest --test-dir $(BUILD) -LE long -j $(JOBS) --output-on-failure --no-tests=error
+
+.PHONY: test-long
+test-long: setup build-all ## the figures of real models, which take minutes; fetch them before
+	@ctest --test-dir $(BUILD) -L long --verbose --no-tests=error
 
 .PHONY: asan
 asan: setup ## build and test with the address and undefined-behaviour sanitizers

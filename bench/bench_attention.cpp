@@ -16,7 +16,7 @@ namespace {
 benchmark::Counter rate(double amount) { return {amount * 1e-9, benchmark::Counter::kIsIterationInvariantRate}; }
 
 struct Case {
-  std::string_view kv_type;
+  KvTypes kv_types;
   std::size_t depth;  ///< cells before the rows
   std::size_t rows;
   std::size_t layers;  ///< walked one after the other, so that keys and values come from where they come in a model
@@ -37,7 +37,7 @@ struct Sequence {
     const std::size_t cells = c.depth + c.rows;
     std::size_t page_bytes = 0;
     for (std::size_t layer = 0; layer < c.layers; ++layer) {
-      places.push_back({page_bytes, find_storage_type(c.kv_type), kKvHeads, kHeadDim});
+      places.push_back({page_bytes, c.kv_types, kKvHeads, kHeadDim});
       page_bytes += places.back().bytes();
     }
     for (std::size_t first = 0; first < cells; first += kPageCells) {
@@ -102,19 +102,20 @@ void bench_store(benchmark::State& state, const Case& c) {
 
 void register_all() {
   for (const int threads : {1, 2}) {
-    for (const char* type : {"f32", "f16", "bf16", "q8_0"}) {
+    for (const char* type : {"f32", "f16", "bf16", "q8_0", "q8_0/q4_0", "q4_0"}) {
+      const KvTypes types = parse_kv_types(type).value();
       const auto name = [&](const char* what) { return fmt::format("{}/{}/{}_threads", what, type, threads); };
       const auto add = [&](const char* what, auto function, const Case& c) {
         benchmark::RegisterBenchmark(name(what).c_str(), [=](benchmark::State& state) {
           function(state, c);
         })->UseRealTime();
       };
-      add("decode_after_100", bench_attention, {type, 100, 1, 30, threads});
-      add("decode_after_2048", bench_attention, {type, 2048, 1, 30, threads});
-      add("4_rows_after_2048", bench_attention, {type, 2048, 4, 30, threads});
-      add("prefill_512", bench_attention, {type, 0, 512, 1, threads});
-      add("512_rows_after_2048", bench_attention, {type, 2048, 512, 1, threads});
-      add("store_512", bench_store, {type, 0, 512, 1, threads});
+      add("decode_after_100", bench_attention, {types, 100, 1, 30, threads});
+      add("decode_after_2048", bench_attention, {types, 2048, 1, 30, threads});
+      add("4_rows_after_2048", bench_attention, {types, 2048, 4, 30, threads});
+      add("prefill_512", bench_attention, {types, 0, 512, 1, threads});
+      add("512_rows_after_2048", bench_attention, {types, 2048, 512, 1, threads});
+      add("store_512", bench_store, {types, 0, 512, 1, threads});
     }
   }
 }

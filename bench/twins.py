@@ -83,16 +83,16 @@ def drawing(rows):
     for value in (0, 0.2, 0.4, 0.6, 0.8, 1):
         parts.append(f'<path d="M{left} {y(value):.1f}H{width - 20}" stroke="#dddddd"/>'
                      f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.1f}</text>')
-    parts.append(f'<text x="{(left + width) / 2}" y="{height - 12}" text-anchor="middle">tokens per pass (harmonic mean '
-                 f'over the tasks)</text><text transform="translate(16 {height / 2}) rotate(-90)" '
+    parts.append(f'<text x="{(left + width) / 2}" y="{height - 12}" text-anchor="middle">tokens per pass (harmonic '
+                 f'mean over the tasks)</text><text transform="translate(16 {height / 2}) rotate(-90)" '
                  f'text-anchor="middle">right answers, mean over the tasks</text>')
     for number, (name, model, result) in enumerate(rows):
-        at = x(result["tokens_per_pass"]), y(result["mean_accuracy"])
+        across, down = x(result["tokens_per_pass"]), y(result["mean_accuracy"])
         radius = 3 + 11 * math.sqrt(result["tokens_per_s"] / fastest)
-        below = number % 2 == 1
-        parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:.1f}" fill="{colours[model]}" '
-                     f'fill-opacity="0.5"/><text x="{at[0]:.1f}" y="{at[1] + (radius + 12 if below else -radius - 4):.1f}" '
-                     f'text-anchor="middle" fill="{colours[model]}">{name}</text>')
+        label = down + (radius + 12 if number % 2 == 1 else -radius - 4)
+        parts.append(f'<circle cx="{across:.1f}" cy="{down:.1f}" r="{radius:.1f}" fill="{colours[model]}" '
+                     f'fill-opacity="0.5"/><text x="{across:.1f}" y="{label:.1f}" text-anchor="middle" '
+                     f'fill="{colours[model]}">{name}</text>')
     return "".join(parts) + "</svg>\n"
 
 

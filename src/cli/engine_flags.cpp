@@ -57,6 +57,17 @@ std::vector<std::string> rope_settings(const Settings& settings) {
   return said;
 }
 
+Result<KvTypes> chosen_kv_types(const Settings& settings) {
+  PLM_TRY_ASSIGN(KvTypes types, parse_kv_types(settings.text("kv_dtype")));
+  if (settings.has("cache_type_k")) {
+    PLM_TRY_ASSIGN(types.keys, find_kv_type(settings.text("cache_type_k")));
+  }
+  if (settings.has("cache_type_v")) {
+    PLM_TRY_ASSIGN(types.values, find_kv_type(settings.text("cache_type_v")));
+  }
+  return types;
+}
+
 namespace {
 
 Result<std::unique_ptr<Device>> make_device(const Invocation& call) {
@@ -69,7 +80,7 @@ Result<std::unique_ptr<Engine>> load_on(std::unique_ptr<Device> device, Invocati
                                         EngineOptions options) {
   const Settings& settings = call.settings;
   Terminal& terminal = call.terminal;
-  options.kv_type = find_storage_type(settings.text("kv_type"));
+  PLM_TRY_ASSIGN(options.kv_types, chosen_kv_types(settings));
   if (settings.has("context")) options.context_length = static_cast<std::size_t>(settings.integer("context"));
   options.overrides = call.all("override");
   options.model_settings = rope_settings(settings);

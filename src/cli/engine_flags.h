@@ -127,12 +127,24 @@ inline constexpr Parameter kEngineFlags[] = {
      .standard = "int16",
      .choices = "f32, int16, int8",
      .tag = Tag::backend},
-    {.name = "kv_type",
-     .aliases = "cache_type_k, ctk, cache_type_v, ctv",
-     .summary = "type of stored keys and values",
-     .type = ParameterType::choice,
+    {.name = "kv_dtype",
+     .aliases = "kv_type",
+     .summary = "type of stored keys and values, or of each: f32, f16, bf16, q8_0, q4_0",
+     .type = ParameterType::text,
      .standard = "f32",
-     .choices = "f32, f16, bf16, q8_0",
+     .unit = "K[/V]",
+     .tag = Tag::backend},
+    {.name = "cache_type_k",
+     .aliases = "ctk",
+     .summary = "type of stored keys, in place of what --kv-dtype says",
+     .type = ParameterType::text,
+     .unit = "K",
+     .tag = Tag::backend},
+    {.name = "cache_type_v",
+     .aliases = "ctv",
+     .summary = "type of stored values, in place of what --kv-dtype says",
+     .type = ParameterType::text,
+     .unit = "V",
      .tag = Tag::backend},
     {.name = "batch_rows",
      .aliases = "b, batch_size, ub, ubatch_size",
@@ -152,6 +164,9 @@ inline constexpr Parameter kEngineFlags[] = {
 
 /// What the flags say of rotary positions, as settings of metadata without the architecture's prefix.
 [[nodiscard]] std::vector<std::string> rope_settings(const Settings& settings);
+
+/// What the flags say of keys and values. Error (usage) names the types there are.
+[[nodiscard]] Result<KvTypes> chosen_kv_types(const Settings& settings);
 
 /// Loads the file at `path` as the flags say, with a progress bar, and prints its warnings. `most_sequences` at a time.
 /// Error (usage): the model is not made for `use`; the message says what it is and which command fits.

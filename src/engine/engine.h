@@ -16,6 +16,7 @@
 #include "decode/guided_session.h"
 #include "engine/engine_session.h"
 #include "engine/prefix_cache.h"
+#include "engine/side_memory.h"
 #include "engine/vocabulary_texts.h"
 #include "kernels/device.h"
 #include "model/architecture.h"
@@ -36,7 +37,7 @@ enum class ModelUse : std::uint8_t { writing, embedding, scoring };
 
 struct EngineOptions {
   ModelUse use = ModelUse::writing;
-  const StorageType* kv_type = &quant_f32;
+  KvTypes kv_types = {};
   std::size_t context_length = 0;                     ///< cells a sequence may have; 0: min(trained, kDefaultContext)
   std::size_t most_sequences = 8;                     ///< at a time; bounds the memory for state
   std::vector<std::string> overrides = {};            ///< KEY=VALUE over the file's metadata
@@ -140,12 +141,17 @@ class Engine {
     std::vector<TokenScore> top;
   };
   Result<std::vector<HeadReading>> read_head(std::span<const float> hidden, std::size_t top);
+  /// Memory for one more sequence, with keys and values in `types`. The engine must outlive it.
+  /// Errors: the model cannot have them so; no_room.
+  [[nodiscard]] Result<std::unique_ptr<SideMemory>> side_memory(const KvTypes& types);
 
   [[nodiscard]] const GgufFile& file() const { return *file_; }
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   [[nodiscard]] const Vocabulary& vocabulary() const { return tokenizer_->vocabulary(); }
   [[nodiscard]] const ModelShape& shape() const { return model_->shape(); }
   [[nodiscard]] const StateLayout& state_layout() const { return layout_; }
+  /// The types of its keys and values.
+  [[nodiscard]] const KvTypes& kv_types() const { return kv_types_; }
   /// How the model fills masks; nothing for models that do not.
   [[nodiscard]] const std::optional<DiffusionTraits>& diffusion() const { return diffusion_; }
   /// The decoder of that name, or the one that suits the model. Errors (usage): unknown; not for this model.
@@ -169,6 +175,7 @@ class Engine {
  private:
   Engine() = default;
   Result<void> read_diffusion(const Architecture& architecture);
+  Result<void> choose_kv_types(const KvTypes& types);
   void choose_context(const EngineOptions& options, std::size_t trained);
   Result<void> make_pools(const EngineOptions& options);
   [[nodiscard]] StatePools pools() const { return {*pages_, blocks_.get()}; }
@@ -184,6 +191,7 @@ class Engine {
   std::optional<DiffusionTraits> diffusion_;
   std::optional<SequenceHead> sequence_head_;
   ModelKind kind_ = ModelKind::writer;
+  KvTypes kv_types_;
   StateLayout layout_;
   std::unique_ptr<PagePool> pages_;
   std::unique_ptr<PagePool> blocks_;  // null: no layer is recurrent
@@ -191,6 +199,7 @@ class Engine {
   std::unique_ptr<Scheduler> scheduler_;
   std::size_t context_length_ = 0;
   std::size_t most_sequences_ = 0;
+  std::size_t batch_rows_ = 0;
   std::vector<std::string> warnings_;
 };
 

@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/kv_types.h"
 #include "tensor/page.h"
 #include "tensor/storage.h"
 
@@ -79,20 +80,22 @@ struct WeightSource {
 };
 
 /// Where a layer's keys and values lie inside each page of a sequence; in what order there is the device's affair. The
-/// types are f32, f16, bf16, and q8_0 with its blocks along head_dim, which must be a multiple of 32.
+/// types are f32, f16, bf16, and q8_0 and q4_0 with their blocks along head_dim, which must be a multiple of 32.
 struct KvPlace {
   std::size_t offset = 0;  ///< bytes from the start of the page
-  const StorageType* type = &quant_f32;
+  KvTypes types = {};      ///< that of the values says nothing where there are none
   std::size_t kv_heads = 0;
   std::size_t head_dim = 0;  ///< numbers of a key
   /// Not 0: no values are stored; the value of a cell is the first so many numbers of its key (latent attention).
   std::size_t latent_dim = 0;
 
   [[nodiscard]] std::size_t value_dim() const { return latent_dim > 0 ? latent_dim : head_dim; }
-  /// Bytes of the keys of one layer in one page; the values, if any, take as many.
-  [[nodiscard]] std::size_t key_bytes() const { return kv_heads * kPageCells * type->row_bytes(head_dim); }
-  /// Bytes of one layer in one page.
-  [[nodiscard]] std::size_t bytes() const { return (latent_dim > 0 ? 1 : 2) * key_bytes(); }
+  /// Bytes of the keys, the values, and all of one layer in one page.
+  [[nodiscard]] std::size_t key_bytes() const { return kv_heads * kPageCells * types.keys->row_bytes(head_dim); }
+  [[nodiscard]] std::size_t value_bytes() const {
+    return latent_dim > 0 ? 0 : kv_heads * kPageCells * types.values->row_bytes(head_dim);
+  }
+  [[nodiscard]] std::size_t bytes() const { return key_bytes() + value_bytes(); }
 };
 
 // ---- What recurrent layers keep of a sequence: one block of float32 numbers, which every row changes.
@@ -284,14 +287,19 @@ class Device : public Memory {
   /// Rotates the first 2 * angles.columns/2 numbers of every head in place; the last head may end behind them.
   /// angles[r] = cosines, then sines.
   virtual void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) = 0;
-  /// Writes keys and values of every row to its slot, rounded to the place's type. `values` has no rows where the place
-  /// stores none.
+  /// In every run of `block` columns, a power of two: x = H x, H the Hadamard matrix in Sylvester's order, made
+  /// orthonormal, and so its own inverse. Sums and differences of numbers 1, 2, 4, ... apart, then times 1 /
+  /// sqrt(block).
+  virtual void hadamard(const View& x, std::size_t block) = 0;
+  /// Writes keys and values of every row to its slot, rounded to the place's types by their plain rule (StorageType's
+  /// pack). `values` has no rows where the place stores none.
   virtual void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) = 0;
   /// Softmax attention of every query head over what its row sees; query head h reads KV head h / (q_heads / kv_heads).
   /// Per page: scores q.k (fused, dimensions in order) by the rule, e^(score - page max), lanes16 over the cells of the
-  /// page, values summed cell by cell (fused), pages combined in order. Numbers of q8_0 are the rounded products
-  /// level * scale. Values that are part of their keys: for each dimension, lanes16 (fused) over the visible cells of
-  /// the page. A sink joins behind the pages. A row that sees nothing gets zeros. `out` must not lie on `queries`.
+  /// page, values summed cell by cell (fused), pages combined in order. Numbers of q8_0 and q4_0 are the
+  /// products level * scale. Values that are part of their keys: for each dimension, lanes16 (fused) over the visible
+  /// cells of the page. A sink joins behind the pages. A row that sees nothing gets zeros. `out` must not lie on
+  /// `queries`.
   virtual void attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                          const View& out) = 0;
   /// out = activation(gate) * up.

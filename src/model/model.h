@@ -30,27 +30,17 @@ struct StateLayout {
   std::size_t block_bytes = 0;  ///< 0: no layer is recurrent
   [[nodiscard]] std::size_t cell_bytes() const { return page_bytes / kPageCells; }
 
-  /// Gives the next layer its place; latent_dim as in KvPlace. Error (usage): the type holds whole blocks, and a head
-  /// is no multiple of one.
-  Result<void> add_layer(const StorageType& kv_type, std::size_t kv_heads, std::size_t head_dim,
-                         std::size_t latent_dim = 0) {
-    if (head_dim % kv_type.block_size != 0 || latent_dim % kv_type.block_size != 0) {
-      return fail(ErrorKind::usage,
-                  "kv_type: {} stores blocks of {} numbers, but the heads of this model have {}; choose f16 or f32",
-                  kv_type.name(), kv_type.block_size, head_dim);
-    }
-    layers.push_back({page_bytes, &kv_type, kv_heads, head_dim, latent_dim});
-    page_bytes += layers.back().bytes();
-    return {};
-  }
+  /// Gives the next layer its place; `place.offset` is set here. Error (usage): a type holds whole blocks, and a head
+  /// is no multiple of one; values that are part of their keys cannot have a type of their own, nor be rotated.
+  Result<void> add_layer(KvPlace place);
 };
 
 class Model {
  public:
   virtual ~Model() = default;
   [[nodiscard]] virtual const ModelShape& shape() const = 0;
-  /// The layout of stored state with keys and values in `kv_type`. Error (usage): heads do not fit the type.
-  [[nodiscard]] virtual Result<StateLayout> state_layout(const StorageType& kv_type) const = 0;
+  /// The layout of stored state with keys and values in `types`. Error (usage): heads do not fit a type.
+  [[nodiscard]] virtual Result<StateLayout> state_layout(const KvTypes& types) const = 0;
   /// Enqueues one pass on the device that holds the weights. Results are there after the device's wait.
   /// Error no_room when the activations do not fit.
   virtual Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe = {}) = 0;

@@ -25,6 +25,17 @@ double LogProbabilities::of_token(std::int32_t id) const {
   return static_cast<double>(logits_[static_cast<std::size_t>(id)]) - log_sum_;
 }
 
+double LogProbabilities::divergence_from(const LogProbabilities& other) const {
+  PLM_CHECK(logits_.size() == other.logits_.size());
+  double sum = 0;
+  for (std::size_t id = 0; id < logits_.size(); ++id) {
+    const double mine = static_cast<double>(logits_[id]) - log_sum_;
+    const double probability = exp_f64(mine);
+    if (probability > 0) sum += probability * (mine - (static_cast<double>(other.logits_[id]) - other.log_sum_));
+  }
+  return sum;
+}
+
 std::vector<TokenLogProbability> LogProbabilities::top(std::size_t count) const {
   std::vector<TokenLogProbability> tokens;
   if (count == 0) return tokens;

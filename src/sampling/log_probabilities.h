@@ -27,6 +27,10 @@ class LogProbabilities {
   /// Of one token, 0 <= id < vocabulary.
   [[nodiscard]] double of_token(std::int32_t id) const;
 
+  /// The Kullback-Leibler divergence D(this || other) in nat, other's row being as long: what is lost on average where
+  /// tokens of this distribution are told with the other one. Infinite where the other masks what this one does not.
+  [[nodiscard]] double divergence_from(const LogProbabilities& other) const;
+
   /// The likeliest `count` tokens, equals by lower id first; fewer when the vocabulary is smaller.
   [[nodiscard]] std::vector<TokenLogProbability> top(std::size_t count) const;
 

@@ -70,5 +70,6 @@ extern const StorageType quant_f32;
 extern const StorageType quant_f16;
 extern const StorageType quant_bf16;
 extern const StorageType quant_q8_0;
+extern const StorageType quant_q4_0;
 
 }  // namespace plm

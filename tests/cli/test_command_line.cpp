@@ -42,7 +42,8 @@ TEST(CommandLine, OneFlagHasManySpellings) {
                                                 {"--n_predict=5"}}) {
     EXPECT_EQ(flags(words), expected) << words[0];
   }
-  EXPECT_EQ(flags({"-ctk", "f16", "-np", "2"}), (Flags{{"kv_type", "f16"}, {"parallel", "2"}}));
+  EXPECT_EQ(flags({"-ctk", "f16", "-np", "2"}), (Flags{{"cache_type_k", "f16"}, {"parallel", "2"}}));
+  EXPECT_EQ(flags({"--kv-type", "q8_0/q4_0"}), (Flags{{"kv_dtype", "q8_0/q4_0"}}));
 }
 
 TEST(CommandLine, TheWordAfterAFlagIsItsValueWhateverItLooksLike) {

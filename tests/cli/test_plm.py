@@ -215,6 +215,43 @@ class ScoreTest(ProgramTest):
         self.fail_with(3, "score", MODEL, "nowhere.txt", says=["nowhere.txt"])
         self.fail_with(3, "score", MODEL, "/", says=["directory"])
         self.fail_with(2, "score", MODEL, "text.txt", "--ids", "1", says=["--ids"])
+        self.fail_with(2, "score", MODEL, "text.txt", "--text", "text.txt", says=["--text"])
+
+    def test_what_types_of_keys_and_values_lose_is_told_beside_the_score(self):
+        exact = self.score()
+        self.assertNotIn("kl_to_f32_kv", exact)
+        loss = {}
+        for types in ("f16", "bf16", "q8_0", "q8_0/q4_0"):
+            result = self.score("--kv-dtype", types)
+            told = result["kl_to_f32_kv"]
+            loss[types] = told["mean"]
+            self.assertEqual(told["positions"], len(self.IDS))
+            self.assertAlmostEqual(sum(position["kl"] for position in result["positions"]) / len(self.IDS),
+                                   told["mean"], places=12)
+            alone = self.score("--kv-dtype", types, "--no-kl")
+            self.assertNotIn("kl_to_f32_kv", alone)
+            self.assertEqual(alone["perplexity"], result["perplexity"])
+        self.assertEqual(sorted(loss.values()), list(loss.values()))
+        self.assertGreater(loss["f16"], 0)
+        self.assertEqual(self.score("-ctk", "q8_0", "-ctv", "q4_0"), self.score("--kv-type", "q8_0/q4_0"))
+        self.fail_with(2, "score", MODEL, "--ids", "1", "--kv-dtype", "q8_0/q3",
+                       says=["q3", "f32, f16, bf16, q8_0, q4_0"])
+        warned = self.succeed("score", MODEL, "--ids", "65,66", "--kv-dtype", "q4_0")
+        self.assertIn("keys in q4_0", warned.err)
+        self.assertRegex(warned.out, r"\nkeys and values in q4_0: KL to f32 [\d.]+ nat on average over 2 positions, "
+                                     r"likeliest token the same at [\d.]+ %\n\Z")
+
+    def test_a_long_text_is_scored_in_windows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "text.txt")
+            file.write_text("A385+739=1124" * 100)  # more than the context holds
+            self.fail_with(2, "score", MODEL, file, says=["--context"])
+            def score(*flags):
+                return self.succeed("score", MODEL, "--text", file, "--json", *flags).json()
+            cut = score("--window", 65, "--tokens", 200)
+            self.assertEqual(cut["scored_tokens"], 200)
+            self.assertEqual([position["id"] for position in cut["positions"]].count(256), 4)
+            self.assertEqual(score("--window", 64, "--tokens", 64, "--no-bos")["scored_tokens"], 63)
 
 
 class InspectTest(ProgramTest):

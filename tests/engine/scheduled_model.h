@@ -23,7 +23,7 @@ using Logits = std::vector<std::vector<float>>;  // a row each
 
 struct ScheduledOptions {
   CpuDeviceOptions device = {.threads = 1};
-  const StorageType* kv_type = &quant_f32;
+  KvTypes kv_types = {};
   std::size_t batch_rows = 256;
   std::size_t most_pages = 64;
 };
@@ -36,7 +36,7 @@ class ScheduledModel {
     auto loaded = load_model(file, *device_);
     if (!loaded.has_value()) throw std::runtime_error(loaded.error().message);
     model_ = std::move(*loaded);
-    layout_ = model_->state_layout(*options.kv_type).value();
+    layout_ = model_->state_layout(options.kv_types).value();
     pool_ = std::make_unique<PagePool>(*device_, layout_.page_bytes, options.most_pages);
     if (layout_.block_bytes > 0) {
       blocks_ = std::make_unique<PagePool>(*device_, layout_.block_bytes, options.most_pages);

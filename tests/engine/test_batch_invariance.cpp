@@ -44,21 +44,21 @@ Logits logits_in(const std::string& path, const ScheduledOptions& options, bool 
   return all;
 }
 
-class BatchInvariance : public testing::TestWithParam<const StorageType*> {};
+class BatchInvariance : public testing::TestWithParam<KvTypes> {};
 
 TEST_P(BatchInvariance, LogitsAreTheSameBitsInEveryArrangement) {
-  const Logits expected = logits_in(twin(), {.kv_type = GetParam(), .batch_rows = 512}, false);
+  const Logits expected = logits_in(twin(), {.kv_types = GetParam(), .batch_rows = 512}, false);
   for (const auto& [threads, batch_rows, has_neighbours] :
        {Arrangement{1, 512, true}, Arrangement{1, 1, false}, Arrangement{2, 7, false}, Arrangement{2, 64, true},
         Arrangement{2, 512, false}, Arrangement{4, 64, true}, Arrangement{4, 512, false}}) {
-    const ScheduledOptions options{.device = {.threads = threads}, .kv_type = GetParam(), .batch_rows = batch_rows};
+    const ScheduledOptions options{.device = {.threads = threads}, .kv_types = GetParam(), .batch_rows = batch_rows};
     EXPECT_TRUE(equal_bits(logits_in(twin(), options, has_neighbours), expected))
         << threads << " threads, batches of " << batch_rows << (has_neighbours ? ", among others" : ", alone");
   }
 }
 
 TEST_P(BatchInvariance, AForkGoesOnLikeItsParent) {
-  ScheduledModel model(twin(), {.kv_type = GetParam(), .batch_rows = 64});
+  ScheduledModel model(twin(), {.kv_types = GetParam(), .batch_rows = 64});
   const auto prefix = some_tokens(kLength, 1, model.vocab_size());
   const auto parent = model.open();
   append(model, *parent, prefix);
@@ -81,7 +81,7 @@ TEST_P(BatchInvariance, AForkGoesOnLikeItsParent) {
 }
 
 TEST_P(BatchInvariance, StepsBackAreForgotten) {
-  ScheduledModel model(twin(), {.kv_type = GetParam()});
+  ScheduledModel model(twin(), {.kv_types = GetParam()});
   const auto session = model.open(), fresh = model.open();
   const auto kept = some_tokens(200, 1, model.vocab_size());
   append(model, *session, kept);
@@ -93,8 +93,14 @@ TEST_P(BatchInvariance, StepsBackAreForgotten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(KvTypes, BatchInvariance,
-                         testing::Values(&quant_f32, &quant_f16, &quant_bf16, find_storage_type("q8_0")),
-                         [](const auto& instance) { return std::string(instance.param->name()); });
+                         testing::Values(KvTypes(quant_f32), KvTypes(quant_f16), KvTypes(quant_bf16),
+                                         KvTypes(quant_q8_0), KvTypes(quant_q4_0), KvTypes(quant_q8_0, quant_q4_0),
+                                         KvTypes(quant_f16, quant_q8_0)),
+                         [](const auto& instance) {
+                           std::string name = instance.param.name();
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
 
 // Every family, beyond one page and beyond its windows.
 class FamilyInvariance : public testing::TestWithParam<const char*> {};
@@ -174,16 +180,20 @@ TEST(Kernels, FastOnesGiveTheBitsOfThePlainOnesInWholeModels) {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "only where the machine has fused multiply-add";
 #endif
-  for (const std::string& path : {twin(), fixture("llama-f32.gguf"), fixture("llama_tied_mqa_hd-bf16.gguf")}) {
-    for (const StorageType* kv_type : {&quant_f32, &quant_f16}) {
+  // The heads of the first three have 32 numbers, those of the others no whole block.
+  for (const std::string& path : {twin(), fixture("qwen3-f32.gguf"), fixture("qwen3_next-bf16.gguf"),
+                                  fixture("llama-f32.gguf"), fixture("llama_tied_mqa_hd-bf16.gguf")}) {
+    for (const KvTypes& kv_types : {KvTypes(quant_f32), KvTypes(quant_f16), KvTypes(quant_q8_0), KvTypes(quant_q4_0),
+                                    KvTypes(quant_q8_0, quant_q4_0)}) {
+      if (path.find("llama") != std::string::npos && kv_types.keys->block_size > 1) continue;
       const CpuDeviceOptions best{.threads = 1, .simd = usable_simd_targets().back()};
-      ScheduledModel fast(path, {.device = best, .kv_type = kv_type});
-      ScheduledModel plain(path, {.device = {.threads = 1, .kernels = KernelChoice::reference}, .kv_type = kv_type});
+      ScheduledModel fast(path, {.device = best, .kv_types = kv_types});
+      ScheduledModel plain(path, {.device = {.threads = 1, .kernels = KernelChoice::reference}, .kv_types = kv_types});
       const auto fast_session = fast.open(), plain_session = plain.open();
       for (const std::size_t count : {33U, 1U, 1U}) {
         const auto tokens = some_tokens(count, count, fast.vocab_size());
         EXPECT_TRUE(equal_bits(append(fast, *fast_session, tokens), append(plain, *plain_session, tokens)))
-            << path << " " << kv_type->name();
+            << path << " " << kv_types.name();
       }
     }
   }

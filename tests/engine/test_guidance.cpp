@@ -47,7 +47,7 @@ std::vector<Row> rows_of(Engine& engine, GenerationRequest request) {
 // The model's distribution after these tokens.
 std::vector<double> plain_row(Engine& engine, std::vector<TokenId> ids) {
   std::vector<double> row(engine.vocabulary().size());
-  EXPECT_TRUE(score(engine, ids, row.size(), [&](const ScoredPosition& position) {
+  EXPECT_TRUE(score(engine, {.ids = ids, .top = row.size()}, [&](const ScoredPosition& position) {
                 for (const auto& [id, value] : position.top) row[static_cast<std::size_t>(id)] = value;
               }).has_value());
   return row;

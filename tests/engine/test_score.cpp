@@ -20,8 +20,8 @@ struct Scored {
 
 Scored scored(Engine& engine, std::span<const TokenId> ids, std::size_t top) {
   Scored result;
-  const auto outcome =
-      score(engine, ids, top, [&](const ScoredPosition& position) { result.positions.push_back(position); });
+  const auto outcome = score(engine, {.ids = ids, .top = top},
+                             [&](const ScoredPosition& position) { result.positions.push_back(position); });
   if (!outcome.has_value()) throw std::runtime_error(outcome.error().message);
   result.score = *outcome;
   return result;
@@ -34,15 +34,15 @@ Json golden_logits() {
 }
 
 TEST(Score, LogitsOfTheTwinAreTheGoldenOnes) {
-  for (const StorageType* kv_type : {&quant_f32, &quant_f16}) {
-    ScheduledModel model(twin(), {.kv_type = kv_type});
+  for (const KvTypes& kv_types : {KvTypes(quant_f32), KvTypes(quant_f16)}) {
+    ScheduledModel model(twin(), {.kv_types = kv_types});
     for (const Json& run : golden_logits()) {
       const auto session = model.open();
       const Logits logits = append(model, *session, run.at("ids").get<std::vector<TokenId>>());
       const auto expected = run.at("logits").get<Logits>();
       ASSERT_EQ(logits.size(), expected.size());
       // Half precision of keys and values costs what ten bits of mantissa cost.
-      const float tolerance = kv_type == &quant_f32 ? 1e-4F : 3e-2F;
+      const float tolerance = kv_types.keys == &quant_f32 ? 1e-4F : 3e-2F;
       for (std::size_t row = 0; row < logits.size(); ++row) {
         for (std::size_t id = 0; id < expected[row].size(); ++id) {
           ASSERT_NEAR(logits[row][id], expected[row][id], tolerance) << row << " " << id;
@@ -118,13 +118,13 @@ TEST(Score, RefusesWhatDoesNotFitAndStopsWhenAsked) {
   const auto engine = load_engine(twin());
   const auto ignore = [](const ScoredPosition&) {};
   for (const auto& ids : {std::vector<TokenId>{}, std::vector<TokenId>(257, 65), std::vector<TokenId>{65, 999}}) {
-    const auto outcome = score(*engine, ids, 1, ignore);
+    const auto outcome = score(*engine, {.ids = ids, .top = 1}, ignore);
     ASSERT_FALSE(outcome.has_value());
     EXPECT_EQ(outcome.error().kind, ErrorKind::usage);
   }
   int asked = 0;
   const auto ids = some_tokens(200, 3, 256);
-  const auto outcome = score(*engine, ids, 1, ignore, [&] { return ++asked > 2; });
+  const auto outcome = score(*engine, {.ids = ids, .top = 1}, ignore, [&] { return ++asked > 2; });
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().kind, ErrorKind::interrupted);
   EXPECT_EQ(scored(*engine, ids, 1).positions.size(), 200U) << "the engine is as good as before";

@@ -66,7 +66,8 @@ TEST_P(SmolLm2Rounding, LogProbabilitiesAreNearThoseOfFloat32) {
     const auto ids = prompt.at("ids").get<std::vector<TokenId>>();
     const auto golden = prompt.at("top20").get<std::vector<Top>>();
     std::vector<ScoredPosition> positions;
-    const auto outcome = score(*engine, ids, 200, [&](const ScoredPosition& p) { positions.push_back(p); });
+    const auto outcome =
+        score(*engine, {.ids = ids, .top = 200}, [&](const ScoredPosition& p) { positions.push_back(p); });
     ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
     ASSERT_EQ(positions.size(), golden.size());
     for (std::size_t i = 0; i < golden.size(); ++i) {

@@ -72,10 +72,10 @@ TinyLlama quantised_model(bool has_experts = false) {
 /// Two texts that are computed together, a row each a pass, on two threads.
 class SteadyPasses {
  public:
-  explicit SteadyPasses(const StorageType& kv_type, bool has_experts = false)
+  explicit SteadyPasses(const KvTypes& kv_types, bool has_experts = false)
       : tiny_(quantised_model(has_experts)),
         model_(load_model(tiny_.file, *device_).value()),
-        layout_(model_->state_layout(kv_type).value()),
+        layout_(model_->state_layout(kv_types).value()),
         pool_(*device_, layout_.page_bytes, 64) {}
 
   void run_pass(std::span<const Yield> yields) {
@@ -118,10 +118,10 @@ class SteadyPasses {
 
 // With one page in sight, and with two, whose sums are added up.
 TEST(SteadyState, APassAllocatesNothing) {
-  for (const StorageType* kv_type : {&quant_f32, &quant_f16}) {
+  for (const KvTypes& kv_types : {KvTypes(quant_f32), KvTypes(quant_f16)}) {
     for (const YieldKind kind : {YieldKind::statistics, YieldKind::top, YieldKind::logits, YieldKind::hidden}) {
       const std::array<Yield, 2> yields{Yield{0, kind, 5}, Yield{1, kind, 5}};
-      SteadyPasses passes(*kv_type);
+      SteadyPasses passes(kv_types);
       for (int pass = 0; pass < 4; ++pass) passes.run_pass(yields);
       const auto run_many = [&](int count) {
         for (int pass = 0; pass < count; ++pass) passes.run_pass(yields);

@@ -61,7 +61,7 @@ std::vector<float> TinyNetwork::run(Device& device) const {
   const Matrix angles = make_matrix(device, kRows, kHeadDim, random_floats(kRows * kHeadDim, 9));
   const Matrix logits = make_matrix(device, kRows, kVocabulary);
 
-  KvPlace place{.type = &quant_f16, .kv_heads = kKvHeads, .head_dim = kHeadDim};
+  KvPlace place{.types = quant_f16, .kv_heads = kKvHeads, .head_dim = kHeadDim};
   const auto page = device.allocate(2 * place.bytes()).value();
   const std::vector<Storage*> pages{page.get()};
   const std::vector<std::span<Storage* const>> sequences{pages};

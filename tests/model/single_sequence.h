@@ -18,16 +18,16 @@ namespace plm {
 
 /// How a model is opened.
 struct SequenceOptions {
-  const StorageType& kv_type = quant_f32;
+  KvTypes kv_types = {};
   std::vector<std::string> overrides = {};  ///< as for GgufFile::overridden
   std::size_t context = 0;                  ///< configured; 0: the trained one
 };
 
 class SingleSequence {
  public:
-  explicit SingleSequence(const std::string& path, const StorageType& kv_type = quant_f32,
+  explicit SingleSequence(const std::string& path, const KvTypes& kv_types = {},
                           CpuDeviceOptions options = {.threads = 1})
-      : SingleSequence(path, make_cpu_device(options), SequenceOptions{.kv_type = kv_type}) {}
+      : SingleSequence(path, make_cpu_device(options), SequenceOptions{.kv_types = kv_types}) {}
 
   SingleSequence(const std::string& path, std::unique_ptr<Device> on, const SequenceOptions& options = {})
       : device(std::move(on)) {
@@ -53,7 +53,7 @@ class SingleSequence {
     auto loaded = load_model(*file, *device);
     if (!loaded.has_value()) throw std::runtime_error(loaded.error().message);
     model = std::move(*loaded);
-    layout = model->state_layout(options.kv_type).value();
+    layout = model->state_layout(options.kv_types).value();
     pool = std::make_unique<PagePool>(*device, layout.page_bytes, 64);
     if (layout.block_bytes > 0) blocks = std::make_unique<PagePool>(*device, layout.block_bytes, 16);
     state = std::make_unique<SequenceState>(StatePools{*pool, blocks.get()});

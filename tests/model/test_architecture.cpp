@@ -66,7 +66,8 @@ TEST(Architecture, ALoadedModelSaysItsSizes) {
   const auto refused = (*loaded)->state_layout(quant_q8_0);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
-  EXPECT_NE(refused.error().message.find("q8_0 stores blocks of 32 numbers, but the heads of this model have 8"),
+  EXPECT_NE(refused.error().message.find("q8_0 stores blocks of 32 numbers, but the heads of this model have 8; "
+                                         "choose from f32, f16, bf16"),
             std::string::npos)
       << refused.error().message;
 }

@@ -168,9 +168,21 @@ TEST(LatentAttention, ACellIsOneLatentAndOneRotatedKeyALayer) {
   const SingleSequence sequence(fixture("deepseek_v3-bf16.gguf"));
   EXPECT_EQ(sequence.model->state_layout(quant_f32).value().cell_bytes(), 2 * (32 + 8) * sizeof(float));
   EXPECT_EQ(sequence.model->state_layout(quant_f16).value().cell_bytes(), 2 * (32 + 8) * sizeof(std::uint16_t));
-  const auto refused = sequence.model->state_layout(*find_storage_type(std::string_view("q8_0")));
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  const auto expect_refused = [&](const KvTypes& types, std::string_view says) {
+    const auto refused = sequence.model->state_layout(types);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+    EXPECT_NE(refused.error().message.find(says), std::string::npos) << refused.error().message;
+  };
+  expect_refused(quant_q8_0, "this model have 40, 32 of them latent; choose from f32, f16, bf16");
+  expect_refused({quant_f16, quant_f32}, "give one type for both");
+  StateLayout published;  // DeepSeek-V3's
+  const KvPlace place{.types = quant_q8_0, .kv_heads = 1, .head_dim = 576, .latent_dim = 512};
+  ASSERT_TRUE(published.add_layer(place).has_value());
+  EXPECT_EQ(published.cell_bytes(), 576 / 32 * 34U);
+  KvPlace coarse = place;
+  coarse.types = quant_q4_0;
+  EXPECT_FALSE(published.add_layer(coarse).has_value());
 }
 
 }  // namespace

@@ -51,20 +51,20 @@ Rows history(SingleSequence& sequence) {
 
 TEST(Model, ComputesTheSameWhereTheHostCannotReach) {
   for (const char* name : {"llama-f32.gguf", "llama_rope_yarn-bf16.gguf", "llama_tied_mqa_hd-bf16.gguf"}) {
-    for (const StorageType* kv_type : {&quant_f32, &quant_f16}) {
-      SingleSequence plain(fixture(name), *kv_type, {.threads = 1, .kernels = KernelChoice::reference});
-      SingleSequence fake(fixture(name), std::make_unique<FakeDevice>(), {.kv_type = *kv_type});
-      EXPECT_TRUE(equal_bits(history(plain), history(fake))) << name << " " << kv_type->name();
+    for (const KvTypes& kv_types : {KvTypes(quant_f32), KvTypes(quant_f16)}) {
+      SingleSequence plain(fixture(name), kv_types, {.threads = 1, .kernels = KernelChoice::reference});
+      SingleSequence fake(fixture(name), std::make_unique<FakeDevice>(), {.kv_types = kv_types});
+      EXPECT_TRUE(equal_bits(history(plain), history(fake))) << name << " " << kv_types.name();
       EXPECT_EQ(plain.taps, fake.taps);
     }
   }
 }
 
 TEST(Model, NeverReadsMemoryThatWasNotWritten) {
-  for (const StorageType* kv_type : {&quant_f32, &quant_f16, &quant_bf16}) {
-    SingleSequence clean(fixture("llama-f32.gguf"), *kv_type, {.threads = 1});
-    SingleSequence dirty(fixture("llama-f32.gguf"), std::make_unique<DirtyDevice>(), {.kv_type = *kv_type});
-    EXPECT_TRUE(equal_bits(history(clean), history(dirty))) << kv_type->name();
+  for (const KvTypes& kv_types : {KvTypes(quant_f32), KvTypes(quant_f16), KvTypes(quant_bf16)}) {
+    SingleSequence clean(fixture("llama-f32.gguf"), kv_types, {.threads = 1});
+    SingleSequence dirty(fixture("llama-f32.gguf"), std::make_unique<DirtyDevice>(), {.kv_types = kv_types});
+    EXPECT_TRUE(equal_bits(history(clean), history(dirty))) << kv_types.name();
   }
 }
 

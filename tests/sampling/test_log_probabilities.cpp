@@ -31,6 +31,21 @@ TEST(LogProbabilities, AgreeWithLongDouble) {
   }
 }
 
+TEST(LogProbabilities, DivergenceByHand) {
+  const auto row = [](std::initializer_list<double> probabilities) {
+    std::vector<float> logits;
+    for (const double p : probabilities) logits.push_back(p > 0 ? static_cast<float>(std::log(p)) + 3 : -kInfinity);
+    return logits;
+  };
+  const std::vector<float> even = row({0.5, 0.5, 0}), uneven = row({0.25, 0.5, 0.25}), narrow = row({1, 0, 0});
+  const auto p = LogProbabilities::of(even).value(), q = LogProbabilities::of(uneven).value();
+  const auto one = LogProbabilities::of(narrow).value();
+  EXPECT_EQ(p.divergence_from(p), 0);
+  EXPECT_NEAR(p.divergence_from(q), 0.5 * std::log(2.0), 1e-6);
+  EXPECT_NEAR(one.divergence_from(q), std::log(4.0), 1e-6);
+  EXPECT_EQ(q.divergence_from(p), std::numeric_limits<double>::infinity());
+}
+
 TEST(LogProbabilities, TopIsInCanonicalOrder) {
   const std::vector<float> logits = {1, 3, 3, 2, -kInfinity};
   const auto result = LogProbabilities::of(logits);

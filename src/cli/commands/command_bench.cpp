@@ -266,7 +266,7 @@ struct Setting {
   std::string device;
   std::int64_t threads = 0;
   std::int64_t batch_rows = 0;
-  std::string kv_type;
+  KvTypes kv_types;
 };
 
 Result<Setting> setting_of(const Invocation& call, const std::string& path, const Engine& engine) {
@@ -286,7 +286,7 @@ Result<Setting> setting_of(const Invocation& call, const std::string& path, cons
       millions < 1000 ? fmt::format("{:.3g}M", millions) : fmt::format("{:.3g}B", millions / 1000), most->first);
   setting.threads = call.settings.has("threads") ? call.settings.integer("threads") : physical_core_count();
   setting.batch_rows = call.settings.integer("batch_rows");
-  setting.kv_type = call.settings.text("kv_type");
+  setting.kv_types = engine.kv_types();
   return setting;
 }
 
@@ -301,8 +301,8 @@ Json as_json(const Setting& setting, const Case& one, const Samples& samples) {
           {"n_batch", setting.batch_rows},
           {"n_ubatch", setting.batch_rows},
           {"n_threads", setting.threads},
-          {"type_k", setting.kv_type},
-          {"type_v", setting.kv_type},
+          {"type_k", setting.kv_types.keys->name()},
+          {"type_v", setting.kv_types.values->name()},
           {"n_prompt", one.prompt},
           {"n_gen", one.generate},
           {"n_depth", one.depth},
@@ -323,7 +323,7 @@ std::string table_head(const Setting& setting) {
       "{}: {}, {:.1f} MiB of weights\n{}, {} threads, keys and values {}\n\n"
       "{:<14}{:>7}{:>11}{:>11}{:>11}{:>11}  tokens/s\n",
       printable(std::filesystem::path(setting.path).filename().string(), 40), printable(setting.model_type, 30),
-      static_cast<double>(setting.model_bytes) / (1 << 20), setting.device, setting.threads, setting.kv_type,
+      static_cast<double>(setting.model_bytes) / (1 << 20), setting.device, setting.threads, setting.kv_types.name(),
       "measured", "depth", "sequences", "median", "min", "max");
 }
 

@@ -93,7 +93,7 @@ struct SignatureRun {
         fingerprint.add(fmt::format("{}:{} ", token.id, std::llround(token.log_probability * 1e4)));
       }
     };
-    PLM_TRY(score(engine, ids, 8, add));
+    PLM_TRY(score(engine, {.ids = ids, .top = 8}, add));
     return {};
   }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -24,8 +25,11 @@ class OwnedStorage : public CpuStorage {
 
 // Every row and every page that `table` names exists; with `end` beyond the pages no kernel may be started.
 void check_table(const RowTable& table, const KvPlace& place, std::size_t rows) {
-  PLM_CHECK(table.rows.size() == rows && place.head_dim % place.type->block_size == 0);
-  PLM_CHECK(place.type->block_size == 1 || place.type == &quant_q8_0);
+  PLM_CHECK(table.rows.size() == rows);
+  for (const StorageType* type : {place.types.keys, place.types.values}) {
+    PLM_CHECK(place.head_dim % type->block_size == 0);
+    PLM_CHECK(type->block_size == 1 || type == &quant_q8_0 || type == &quant_q4_0);
+  }
   for (const RowSight& row : table.rows) {
     PLM_CHECK(row.sequence < table.pages.size());
     const std::size_t slots = table.pages[row.sequence].size() * kPageCells;
@@ -313,6 +317,11 @@ void CpuDevice::rope(const View& x, std::size_t head_dim, const View& angles, Ro
           {writes(floats_of(x)), reads(floats_of(angles))});
 }
 
+void CpuDevice::hadamard(const View& x, std::size_t block) {
+  PLM_CHECK(std::has_single_bit(block) && x.columns % block == 0);
+  enqueue(HadamardWork{floats_of(x), block}, {writes(floats_of(x))});
+}
+
 void CpuDevice::store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) {
   PLM_CHECK(place.latent_dim > 0 ? values.rows == 0 : same_shape(keys, values));
   PLM_CHECK(keys.columns == place.kv_heads * place.head_dim);
@@ -404,6 +413,7 @@ struct Runner {
   void operator()(const IntegerLinearWork& work) const { kernels.integer_linear(work, share(work)); }
   void operator()(const RmsNormWork& work) const { kernels.rms_norm(work, share(work)); }
   void operator()(const RopeWork& work) const { kernels.rope(work, share(work)); }
+  void operator()(const HadamardWork& work) const { kernels.hadamard(work, share(work)); }
   void operator()(const StoreKvWork& work) const { kernels.store_kv(work, share(work)); }
   void operator()(const AttentionWork& work) const { kernels.attention(work, share(work)); }
   void operator()(const GateWork& work) const { kernels.gate_multiply(work, share(work)); }

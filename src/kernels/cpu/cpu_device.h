@@ -38,6 +38,7 @@ class CpuDevice : public Device {
   void head_linear(const Weight& weight, const View& in, const View& out) override;
   void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) override;
   void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) override;
+  void hadamard(const View& x, std::size_t block) override;
   void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) override;
   void attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                  const View& out) override;
@@ -67,10 +68,11 @@ class CpuDevice : public Device {
   Result<void> wait() override;
 
  private:
-  using Work = std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork,
-                            StoreKvWork, AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, LayerNormWork,
-                            CurveWork, ScaleWork, ConvWork, StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork,
-                            RouteWork, ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
+  using Work =
+      std::variant<MoveWork, EmbedWork, LinearWork, RoundWork, IntegerLinearWork, RmsNormWork, RopeWork, HadamardWork,
+                   StoreKvWork, AttentionWork, HeadLinearWork, GateWork, SoftCapWork, AddWork, LayerNormWork, CurveWork,
+                   ScaleWork, ConvWork, StateSpaceWork, DeltaRuleWork, StatisticsWork, TopNWork, RouteWork,
+                   ExpertListWork, ExpertRowsWork, ExpertLinearWork, ExpertSumWork, AddGatedWork>;
   struct Step {
     Work work;
     bool waits;  // for all steps before it

@@ -23,6 +23,7 @@ struct KernelTable {
   void (*integer_linear)(const IntegerLinearWork& work, Share outputs);
   void (*rms_norm)(const RmsNormWork& work, Share rows);
   void (*rope)(const RopeWork& work, Share rows);
+  void (*hadamard)(const HadamardWork& work, Share rows);
   void (*store_kv)(const StoreKvWork& work, Share rows);
   void (*attention)(const AttentionWork& work, Share row_heads);
   void (*gate_multiply)(const GateWork& work, Share rows);
@@ -71,6 +72,7 @@ void round(const RoundWork& work, Share rows);
 void integer_linear(const IntegerLinearWork& work, Share outputs);
 void rms_norm(const RmsNormWork& work, Share rows);
 void rope(const RopeWork& work, Share rows);
+void hadamard(const HadamardWork& work, Share rows);
 void store_kv(const StoreKvWork& work, Share rows);
 void attention(const AttentionWork& work, Share row_heads);
 void gate_multiply(const GateWork& work, Share rows);

@@ -64,25 +64,36 @@ struct PartialSum {
   }
 };
 
-float read_scaled(const std::byte* levels, const std::byte* scales, std::size_t level, std::size_t scale) {
+// Dimension `dim` from the byte that holds it and the scales of its neighbours in all cells.
+float read_scaled(const StorageType& type, std::size_t dim, std::byte from, const std::byte* cell_scale) {
   std::uint16_t bits;
-  std::memcpy(&bits, scales + scale * sizeof bits, sizeof bits);
-  return static_cast<float>(static_cast<std::int8_t>(levels[level])) * float_from_f16(bits);
+  std::memcpy(&bits, cell_scale, sizeof bits);
+  int level = static_cast<std::int8_t>(from);
+  if (&type == &quant_q4_0) {
+    const unsigned shift = dim % kScaledDims < kScaledDims / 2 ? 0 : 4;
+    level = static_cast<int>(static_cast<unsigned>(from) >> shift & 15U) - 8;
+  }
+  return static_cast<float>(level) * float_from_f16(bits);
 }
 
 using PageNumbers = std::array<float, kPageCells>;
 
 // Dimension `dim` of the keys of all cells.
 void read_keys(const KvPage& page, std::size_t kv_head, std::size_t dim, PageNumbers& keys) {
+  const StorageType& type = page.key_type();
   const std::byte* from = page.keys(kv_head, dim);
-  if (!page.has_scales()) return page.place->type->unpack(from, keys.data(), kPageCells);
-  for (std::size_t c = 0; c < kPageCells; ++c) keys[c] = read_scaled(from, page.key_scales(kv_head, dim), c, c);
+  if (!has_scales(type)) return type.unpack(from, keys.data(), kPageCells);
+  const std::byte* scales = page.key_scales(kv_head, dim);
+  for (std::size_t c = 0; c < kPageCells; ++c) keys[c] = read_scaled(type, dim, from[c], scales + c * kScaleBytes);
 }
 
 void read_value(const KvPage& page, std::size_t kv_head, std::size_t cell, std::vector<float>& value) {
+  const StorageType& type = page.value_type();
   const std::byte* from = page.values(kv_head, cell);
-  if (!page.has_scales()) return page.place->type->unpack(from, value.data(), value.size());
-  for (std::size_t d = 0; d < value.size(); ++d) value[d] = read_scaled(from, page.value_scales(kv_head, d), d, cell);
+  if (!has_scales(type)) return type.unpack(from, value.data(), value.size());
+  for (std::size_t d = 0; d < value.size(); ++d) {
+    value[d] = read_scaled(type, d, from[bytes_before(type, d)], page.value_scales(kv_head, d) + cell * kScaleBytes);
+  }
 }
 
 // sums[d] = weights . value of the cells in sight.
@@ -148,7 +159,8 @@ void attend_whole(const AttentionWork& work, std::size_t r, std::size_t head) {
   sum.write_quotient(work.out_of(r, head), work.sink_of(head));
 }
 
-// Where one vector [head_dim] goes: numbers (or levels) `stride` bytes apart, and scales, if any, a page row apart.
+// Where one vector [head_dim] goes: numbers, or levels as in kv_page.h, `stride` bytes apart, and scales, if any, a
+// page row apart.
 struct StoredVector {
   std::byte* numbers;
   std::size_t stride;
@@ -156,16 +168,17 @@ struct StoredVector {
 };
 
 void store_vector(const float* from, const StorageType& type, std::size_t head_dim, const StoredVector& to) {
-  if (type.block_size == 1) {
+  if (!has_scales(type)) {
     for (std::size_t d = 0; d < head_dim; ++d) type.pack(from + d, to.numbers + d * to.stride, 1);
     return;
   }
-  std::array<std::byte, kScaleBytes + kScaledDims> block;  // as q8_0 has it: the scale, then the levels
-  PLM_CHECK(type.block_bytes == block.size());
+  std::array<std::byte, kScaleBytes + kScaledDims> block;  // the scale, then the levels
+  PLM_CHECK(type.block_size == kScaledDims && type.block_bytes <= block.size());
+  std::byte* unit = to.numbers;
   for (std::size_t first = 0; first < head_dim; first += kScaledDims) {
     type.pack(from + first, block.data(), 1);
     std::memcpy(to.scales + first / kScaledDims * kPageCells * kScaleBytes, block.data(), kScaleBytes);
-    for (std::size_t i = 0; i < kScaledDims; ++i) to.numbers[(first + i) * to.stride] = block[kScaleBytes + i];
+    for (std::size_t i = kScaleBytes; i < type.block_bytes; ++i, unit += to.stride) *unit = block[i];
   }
 }
 
@@ -177,16 +190,16 @@ void store_kv(const StoreKvWork& work, Share rows) {
     const RowSight& row = work.table.rows[r];
     const KvPage page = kv_page(work.table, row.sequence, row.slot / kPageCells, place);
     const std::size_t cell = row.slot % kPageCells;
-    const std::size_t number_bytes = page.number_bytes();
+    const std::size_t key_bytes = unit_bytes(page.key_type()), value_bytes = unit_bytes(page.value_type());
     for (std::size_t head = 0; head < place.kv_heads; ++head) {
-      store_vector(work.keys.row(r) + head * place.head_dim, *place.type, place.head_dim,
-                   {.numbers = page.keys(head, 0) + cell * number_bytes,
-                    .stride = kPageCells * number_bytes,
+      store_vector(work.keys.row(r) + head * place.head_dim, page.key_type(), place.head_dim,
+                   {.numbers = page.keys(head, 0) + cell * key_bytes,
+                    .stride = kPageCells * key_bytes,
                     .scales = page.key_scales(head, 0) + cell * kScaleBytes});
       if (place.latent_dim > 0) continue;
-      store_vector(work.values.row(r) + head * place.head_dim, *place.type, place.head_dim,
+      store_vector(work.values.row(r) + head * place.head_dim, page.value_type(), place.head_dim,
                    {.numbers = page.values(head, cell),
-                    .stride = number_bytes,
+                    .stride = value_bytes,
                     .scales = page.value_scales(head, 0) + cell * kScaleBytes});
     }
   }

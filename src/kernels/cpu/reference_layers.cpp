@@ -50,6 +50,23 @@ void rope(const RopeWork& work, Share rows) {
   }
 }
 
+void hadamard(const HadamardWork& work, Share rows) {
+  const float factor = 1 / std::sqrt(static_cast<float>(work.block));
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    for (float *x = work.x.row(r), *end = x + work.x.columns; x != end; x += work.block) {
+      for (std::size_t distance = 1; distance < work.block; distance *= 2) {
+        for (std::size_t i = 0; i < work.block; ++i) {
+          if ((i & distance) != 0) continue;
+          const float a = x[i], b = x[i + distance];
+          x[i] = a + b;
+          x[i + distance] = a - b;
+        }
+      }
+      for (std::size_t i = 0; i < work.block; ++i) x[i] *= factor;
+    }
+  }
+}
+
 namespace {
 
 float silu_times(float gate, float up) { return silu_f32(gate) * up; }

@@ -13,6 +13,7 @@ KernelTable reference_kernels() {
       .integer_linear = reference::integer_linear,
       .rms_norm = reference::rms_norm,
       .rope = reference::rope,
+      .hadamard = reference::hadamard,
       .store_kv = reference::store_kv,
       .attention = reference::attention,
       .gate_multiply = reference::gate_multiply,

@@ -39,7 +39,6 @@ Tile make_tile(const AttentionWork& work, std::size_t first, std::size_t count, 
 }
 
 /// Takes one page into `queries`, which are those of `block`, all of one sequence.
-template <class Numbers>
 void attend_page(const AttentionWork& work, const QueryBlock& block, std::size_t page, Query* queries) {
   const std::uint32_t sequence = work.table.rows[block.begin / work.group()].sequence;
   const HeadPage at{kv_page(work.table, sequence, page, work.place), block.kv_head};
@@ -48,10 +47,10 @@ void attend_page(const AttentionWork& work, const QueryBlock& block, std::size_t
     size = first_tile(block.end - query);
     const Tile tile = make_tile(work, query, size, page, queries + (query - block.begin));
     if (tile.some.sees_nothing()) continue;
-    if (size == 1) attend_tile<Numbers, 1>(at, tile, work.rule);
-    if (size == 2) attend_tile<Numbers, 2>(at, tile, work.rule);
-    if (size == 3) attend_tile<Numbers, 3>(at, tile, work.rule);
-    if (size > 3) attend_tile<Numbers, kMostTile>(at, tile, work.rule);
+    if (size == 1) attend_tile<1>(at, tile, work.rule);
+    if (size == 2) attend_tile<2>(at, tile, work.rule);
+    if (size == 3) attend_tile<3>(at, tile, work.rule);
+    if (size > 3) attend_tile<kMostTile>(at, tile, work.rule);
   }
 }
 
@@ -73,7 +72,6 @@ void finish(const Query& query, std::size_t value_dim, const float* sink) {
 }
 
 /// The results of `block`, at most kMostBlockQueries queries of one sequence.
-template <class Numbers>
 void attend_block(const AttentionWork& work, const QueryBlock& block) {
   const std::size_t count = block.end - block.begin;
   Query queries[kMostBlockQueries];
@@ -89,14 +87,13 @@ void attend_block(const AttentionWork& work, const QueryBlock& block) {
     const PageRange more = pages_in_sight(work.table.rows[r]);
     pages = {std::min(pages.begin, more.begin), std::max(pages.end, more.end)};
   }
-  for (std::size_t p = pages.begin; p < pages.end; ++p) attend_page<Numbers>(work, block, p, queries);
+  for (std::size_t p = pages.begin; p < pages.end; ++p) attend_page(work, block, p, queries);
   for (std::size_t i = 0; i < count; ++i) {
     const float* sink = work.sink_of(block.kv_head * work.group() + (block.begin + i) % work.group());
     finish(queries[i], work.place.value_dim(), sink);
   }
 }
 
-template <class Numbers>
 void attend_blocks(const AttentionWork& work, Share units) {
   const auto sequence = [&](std::size_t query) { return work.table.rows[query / work.group()].sequence; };
   for (std::size_t unit = units.begin; unit < units.end; ++unit) {
@@ -104,12 +101,11 @@ void attend_blocks(const AttentionWork& work, Share units) {
     for (const std::size_t end = block.end; block.begin < end; block.begin = block.end) {
       block.end = block.begin + 1;
       while (block.end < end && sequence(block.end) == sequence(block.begin)) ++block.end;
-      attend_block<Numbers>(work, block);
+      attend_block(work, block);
     }
   }
 }
 
-template <class Numbers>
 void attend_pages(const AttentionWork& work, Share units) {
   const std::size_t value_dim = work.place.value_dim();
   const auto sum_page = [&](std::size_t r, std::size_t kv_head, std::size_t page, std::size_t unit) {
@@ -122,7 +118,7 @@ void attend_pages(const AttentionWork& work, Share units) {
                       .max = kMinusInfinity,
                       .weight = 0};
       }
-      attend_page<Numbers>(work, {kv_head, r * work.group() + g, r * work.group() + g + count}, page, queries);
+      attend_page(work, {kv_head, r * work.group() + g, r * work.group() + g + count}, page, queries);
       for (std::size_t i = 0; i < count; ++i) {
         queries[i].values[value_dim] = queries[i].max;
         queries[i].values[value_dim + 1] = queries[i].weight;
@@ -146,35 +142,11 @@ void add_pages(const AttentionWork& work, Share units) {
   for_each_total_unit(work, units, add_up);
 }
 
-template <class Numbers>
 void attend(const AttentionWork& work, Share units) {
   switch (work.part) {
-    case AttentionWork::Part::whole: return attend_blocks<Numbers>(work, units);
-    case AttentionWork::Part::pages: return attend_pages<Numbers>(work, units);
+    case AttentionWork::Part::whole: return attend_blocks(work, units);
+    case AttentionWork::Part::pages: return attend_pages(work, units);
     case AttentionWork::Part::total: return add_pages(work, units);
-  }
-}
-
-template <class Numbers>
-void store_rows(const StoreKvWork& work, Share rows) {
-  const std::size_t head_dim = work.place.head_dim;
-  for (std::size_t r = rows.begin; r < rows.end; ++r) {
-    const RowSight& row = work.table.rows[r];
-    const KvPage page = kv_page(work.table, row.sequence, row.slot / kPageCells, work.place);
-    const std::size_t cell = row.slot % kPageCells;
-    for (std::size_t head = 0; head < work.place.kv_heads; ++head) {
-      const float* key = work.keys.row(r) + head * head_dim;
-      std::byte* key_to = page.keys(head, 0) + cell * Numbers::kBytes;
-      for (std::size_t dim = 0; dim < head_dim; ++dim) {
-        Numbers::store_one(key[dim], key_to + dim * kPageCells * Numbers::kBytes);
-      }
-      if (work.place.latent_dim > 0) continue;
-      const float* value = work.values.row(r) + head * head_dim;
-      std::byte* value_to = page.values(head, cell);
-      for (std::size_t dim = 0; dim < head_dim; ++dim) {
-        Numbers::store_one(value[dim], value_to + dim * Numbers::kBytes);
-      }
-    }
   }
 }
 
@@ -186,8 +158,8 @@ HWY_INLINE Floatv round_away(Floatv x) {
   return hn::Add(whole, hn::IfThenElseZero(is_far, hn::CopySign(hn::Set(d, 1.0F), x)));
 }
 
-/// Levels of kScaledDims numbers, and their scale as float16 bits: those of q8_0 (tensor/quant/quant_q8_0.cpp).
-HWY_INLINE std::uint16_t round_scaled(const float* numbers, std::int8_t* levels) {
+/// A quant block of q8_0 (tensor/quant/quant_q8_0.cpp).
+HWY_INLINE void round_block(Q8Numbers, const float* numbers, std::byte* block) {
   const FloatTag d;
   Floatv largest = hn::Zero(d);
   for (std::size_t i = 0; i < kScaledDims; i += kLanes) {
@@ -196,8 +168,10 @@ HWY_INLINE std::uint16_t round_scaled(const float* numbers, std::int8_t* levels)
   }
   const float scale = hn::GetLane(hn::MaxOfLanes(d, largest)) / 127;
   const std::uint16_t bits = f16_from_float(scale);
+  std::memcpy(block, &bits, kScaleBytes);
   const Floatv inverse = hn::Set(d, float_from_f16(bits) != 0 ? 1 / scale : 0);
   const Floatv low = hn::Set(d, -127.0F), high = hn::Set(d, 127.0F);
+  auto* levels = reinterpret_cast<std::int8_t*>(block + kScaleBytes);
   for (std::size_t i = 0; i < kScaledDims; i += kLanes) {
     Floatv level = round_away(hn::Mul(load(numbers + i), inverse));
     level = hn::IfThenElse(hn::Gt(level, low), level, low);  // also for NaN
@@ -205,47 +179,90 @@ HWY_INLINE std::uint16_t round_scaled(const float* numbers, std::int8_t* levels)
     const hn::Rebind<std::int8_t, FloatTag> bytes;
     hn::StoreU(hn::DemoteTo(bytes, hn::ConvertTo(Int32Tag(), level)), bytes, levels + i);
   }
-  return bits;
 }
 
-void store_scaled_rows(const StoreKvWork& work, Share rows) {
-  const std::size_t head_dim = work.place.head_dim;
+void round_block(Q4Numbers, const float* numbers, std::byte* block) { quant_q4_0.pack(numbers, block, 1); }
+
+/// Where a vector [head_dim] goes: as in reference_attention.cpp.
+struct StoredVector {
+  std::byte* numbers;
+  std::size_t stride;  ///< bytes
+  std::byte* scales;
+};
+
+template <class Numbers>
+HWY_INLINE void store_vector(const float* from, std::size_t head_dim, const StoredVector& to) {
+  if constexpr (Numbers::kScaled) {
+    std::byte block[Numbers::kBlockBytes];
+    std::byte* unit = to.numbers;
+    for (std::size_t dim = 0; dim < head_dim; dim += kScaledDims) {
+      round_block(Numbers(), from + dim, block);
+      std::memcpy(to.scales + dim / kScaledDims * kPageCells * kScaleBytes, block, kScaleBytes);
+      for (std::size_t i = kScaleBytes; i < Numbers::kBlockBytes; ++i, unit += to.stride) *unit = block[i];
+    }
+  } else {
+    for (std::size_t dim = 0; dim < head_dim; ++dim) Numbers::store_one(from[dim], to.numbers + dim * to.stride);
+  }
+}
+
+/// Calls store(kv head, cell, page) for every head of every row.
+template <typename Store>
+HWY_INLINE void for_each_cell(const StoreKvWork& work, Share rows, Store store) {
   for (std::size_t r = rows.begin; r < rows.end; ++r) {
     const RowSight& row = work.table.rows[r];
     const KvPage page = kv_page(work.table, row.sequence, row.slot / kPageCells, work.place);
-    const std::size_t cell = row.slot % kPageCells;
-    for (std::size_t at = 0; at < work.keys.columns; at += kScaledDims) {
-      const std::size_t head = at / head_dim, dim = at % head_dim;
-      HWY_ALIGN std::int8_t levels[kScaledDims];
-      std::uint16_t scale = round_scaled(work.keys.row(r) + at, levels);
-      std::memcpy(page.key_scales(head, dim) + cell * kScaleBytes, &scale, kScaleBytes);
-      std::byte* to = page.keys(head, dim) + cell;
-      for (std::size_t i = 0; i < kScaledDims; ++i) to[i * kPageCells] = static_cast<std::byte>(levels[i]);
-      if (work.place.latent_dim > 0) continue;
-      scale = round_scaled(work.values.row(r) + at, levels);
-      std::memcpy(page.value_scales(head, dim) + cell * kScaleBytes, &scale, kScaleBytes);
-      std::memcpy(page.values(head, cell) + dim, levels, kScaledDims);
-    }
+    for (std::size_t head = 0; head < work.place.kv_heads; ++head) store(r, head, row.slot % kPageCells, page);
   }
+}
+
+template <class Numbers>
+void store_keys(const StoreKvWork& work, Share rows) {
+  const std::size_t head_dim = work.place.head_dim;
+  for_each_cell(work, rows, [&](std::size_t r, std::size_t head, std::size_t cell, const KvPage& page) HWY_ATTR {
+    store_vector<Numbers>(work.keys.row(r) + head * head_dim, head_dim,
+                          {.numbers = page.keys(head, 0) + cell * Numbers::kBytes,
+                           .stride = kPageCells * Numbers::kBytes,
+                           .scales = page.key_scales(head, 0) + cell * kScaleBytes});
+  });
+}
+
+template <class Numbers>
+void store_values(const StoreKvWork& work, Share rows) {
+  const std::size_t head_dim = work.place.head_dim;
+  for_each_cell(work, rows, [&](std::size_t r, std::size_t head, std::size_t cell, const KvPage& page) HWY_ATTR {
+    store_vector<Numbers>(work.values.row(r) + head * head_dim, head_dim,
+                          {.numbers = page.values(head, cell),
+                           .stride = Numbers::kBytes,
+                           .scales = page.value_scales(head, 0) + cell * kScaleBytes});
+  });
+}
+
+void store_keys_as(const StorageType& type, const StoreKvWork& work, Share rows) {
+  if (&type == &quant_f32) return store_keys<F32Numbers>(work, rows);
+  if (&type == &quant_f16) return store_keys<F16Numbers>(work, rows);
+  if (&type == &quant_bf16) return store_keys<Bf16Numbers>(work, rows);
+  if (&type == &quant_q8_0) return store_keys<Q8Numbers>(work, rows);
+  store_keys<Q4Numbers>(work, rows);
+}
+
+void store_values_as(const StorageType& type, const StoreKvWork& work, Share rows) {
+  if (&type == &quant_f32) return store_values<F32Numbers>(work, rows);
+  if (&type == &quant_f16) return store_values<F16Numbers>(work, rows);
+  if (&type == &quant_bf16) return store_values<Bf16Numbers>(work, rows);
+  if (&type == &quant_q8_0) return store_values<Q8Numbers>(work, rows);
+  store_values<Q4Numbers>(work, rows);
 }
 
 }  // namespace
 
 void store_kv(const StoreKvWork& work, Share rows) {
-  if (work.place.type == &quant_f32) return store_rows<F32Numbers>(work, rows);
-  if (work.place.type == &quant_f16) return store_rows<F16Numbers>(work, rows);
-  if (work.place.type == &quant_bf16) return store_rows<Bf16Numbers>(work, rows);
-  if (work.place.type == &quant_q8_0) return store_scaled_rows(work, rows);
-  reference::store_kv(work, rows);
+  store_keys_as(*work.place.types.keys, work, rows);
+  if (work.place.latent_dim == 0) store_values_as(*work.place.types.values, work, rows);
 }
 
 void attention(const AttentionWork& work, Share units) {
   if (work.place.value_dim() % kLanes != 0) return reference::attention(work, units);
-  if (work.place.type == &quant_f32) return attend<F32Numbers>(work, units);
-  if (work.place.type == &quant_f16) return attend<F16Numbers>(work, units);
-  if (work.place.type == &quant_bf16) return attend<Bf16Numbers>(work, units);
-  if (work.place.type == &quant_q8_0) return attend<Q8Numbers>(work, units);
-  reference::attention(work, units);
+  attend(work, units);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -15,16 +15,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
-#include "base/half.h"
 #include "kernels/cpu/attention_cut.h"
-#include "kernels/cpu/kv_page.h"
 #include "kernels/cpu/page_sight.h"
-#include "kernels/cpu/simd_vectors-inl.h"
+#include "kernels/cpu/simd_kv_numbers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plm {
@@ -45,40 +42,6 @@ static_assert(kMostTile <= kTileQueries);
 constexpr std::size_t rows_at_once(std::size_t count) {
   return std::min<std::size_t>(std::bit_floor(kFactors / count), 8);
 }
-
-struct F32Numbers {
-  static constexpr std::size_t kBytes = 4;
-  static constexpr bool kScaled = false;
-  static HWY_INLINE Floatv load_vector(const std::byte* from) { return load_f32(from); }
-  static void store_one(float value, std::byte* to) { std::memcpy(to, &value, kBytes); }
-};
-
-struct F16Numbers {
-  static constexpr std::size_t kBytes = 2;
-  static constexpr bool kScaled = false;
-  static HWY_INLINE Floatv load_vector(const std::byte* from) { return load_f16(from); }
-  static void store_one(float value, std::byte* to) {
-    const std::uint16_t bits = f16_from_float(value);
-    std::memcpy(to, &bits, kBytes);
-  }
-};
-
-struct Bf16Numbers {
-  static constexpr std::size_t kBytes = 2;
-  static constexpr bool kScaled = false;
-  static HWY_INLINE Floatv load_vector(const std::byte* from) { return load_bf16(from); }
-  static void store_one(float value, std::byte* to) {
-    const std::uint16_t bits = bf16_from_float(value);
-    std::memcpy(to, &bits, kBytes);
-  }
-};
-
-/// The levels of q8_0; their scales lie apart.
-struct Q8Numbers {
-  static constexpr std::size_t kBytes = 1;
-  static constexpr bool kScaled = true;
-  static HWY_INLINE Floatv load_vector(const std::byte* from) { return hn::ConvertTo(FloatTag(), load_i8(from)); }
-};
 
 /// A query and its softmax so far.
 struct Query {
@@ -131,6 +94,7 @@ struct CellRanges {
 };
 
 using PageScores = float[kTileQueries][kPageCells];
+using ChunkSums = float[kTileQueries][kChunkDims];
 
 /// float16 scales as floats.
 HWY_INLINE void widen_scales(const std::byte* halves, const CellRanges& cells, float* scales) {
@@ -140,37 +104,6 @@ HWY_INLINE void widen_scales(const std::byte* halves, const CellRanges& cells, f
     }
   }
 }
-
-/// Keys: a row is a dimension, a column a cell.
-template <class Numbers>
-struct KeyRows {
-  const std::byte* first;
-  const float* scales;  ///< [kPageCells]
-  static constexpr std::size_t kVectorBytes = kLanes * Numbers::kBytes;
-
-  HWY_INLINE const std::byte* row(std::size_t dim) const { return first + dim * kPageCells * Numbers::kBytes; }
-  HWY_INLINE Floatv load_at(std::size_t dim, std::size_t cell) const {
-    const Floatv numbers = Numbers::load_vector(row(dim) + cell * Numbers::kBytes);
-    if constexpr (Numbers::kScaled) return hn::Mul(numbers, hn::Load(FloatTag(), scales + cell));
-    return numbers;
-  }
-};
-
-/// Values: a row is a cell, a column a dimension.
-template <class Numbers>
-struct ValueRows {
-  const std::byte* first;
-  std::size_t head_dim;
-  const float (*scales)[kPageCells];  ///< [dim / kScaledDims]
-  static constexpr std::size_t kVectorBytes = kLanes * Numbers::kBytes;
-
-  HWY_INLINE const std::byte* row(std::size_t cell) const { return first + cell * head_dim * Numbers::kBytes; }
-  HWY_INLINE Floatv load_at(std::size_t cell, std::size_t dim) const {
-    const Floatv numbers = Numbers::load_vector(row(cell) + dim * Numbers::kBytes);
-    if constexpr (Numbers::kScaled) return hn::Mul(numbers, hn::Set(FloatTag(), scales[dim / kScaledDims][cell]));
-    return numbers;
-  }
-};
 
 /// For each query g and each column: sums[g * stride + column] += factors[g][r] * numbers(r, column), for Rows rows r
 /// from `row` on, in order. Memory is read front to back, and asked for in time: the processor's own prefetching gives
@@ -209,7 +142,7 @@ HWY_INLINE void add_rows(const Numbers& numbers, const float* const* factors, st
 
 /// scores = query . key for the cells of the ranges.
 template <class Numbers, std::size_t Count>
-HWY_INLINE void score_page(const HeadPage& at, const Tile& tile, const CellRanges& cells, PageScores& scores) {
+HWY_NOINLINE void score_numbers(const HeadPage& at, const Tile& tile, const CellRanges& cells, PageScores& scores) {
   constexpr std::size_t kRows = rows_at_once(Count);
   const std::size_t head_dim = at.page.place->head_dim;
   HWY_ALIGN float scales[Numbers::kScaled ? kPageCells : 1];
@@ -227,6 +160,16 @@ HWY_INLINE void score_page(const HeadPage& at, const Tile& tile, const CellRange
       for (const Range& range : cells) add_rows<Count, 1>(keys, tile.numbers, dim, range, scores[0], kPageCells);
     }
   }
+}
+
+template <std::size_t Count>
+HWY_INLINE void score_page(const HeadPage& at, const Tile& tile, const CellRanges& cells, PageScores& scores) {
+  const StorageType* type = &at.page.key_type();
+  if (type == &quant_f32) return score_numbers<F32Numbers, Count>(at, tile, cells, scores);
+  if (type == &quant_f16) return score_numbers<F16Numbers, Count>(at, tile, cells, scores);
+  if (type == &quant_bf16) return score_numbers<Bf16Numbers, Count>(at, tile, cells, scores);
+  if (type == &quant_q8_0) return score_numbers<Q8Numbers, Count>(at, tile, cells, scores);
+  score_numbers<Q4Numbers, Count>(at, tile, cells, scores);
 }
 
 struct Softmax {
@@ -317,10 +260,11 @@ Blend add_page(Query& query, const Softmax& page) {
   return blend;
 }
 
-/// sums[g] = weights[g] . values over the cells that query g sees, for the dimensions of one chunk.
+/// sums[g] = weights[g] . values over the cells that query g sees, for the dimensions of one chunk: values with rows of
+/// their own.
 template <class Numbers, std::size_t Count>
 HWY_INLINE void sum_values(const ValueRows<Numbers>& values, const Tile& tile, const PageScores& weights, Range dims,
-                           float (&sums)[kTileQueries][kChunkDims]) {
+                           ChunkSums& sums) {
   constexpr std::size_t kRows = rows_at_once(Count);
   const float* factors[Count];
   for (std::size_t g = 0; g < Count; ++g) {
@@ -397,7 +341,7 @@ HWY_INLINE void sum_latent_dims(const KeyRows<Numbers>& keys, std::size_t dim, c
 /// The same for the dimensions of one chunk, whose scales, if any, are [dim / kScaledDims] from `first` on.
 template <class Numbers, std::size_t Count>
 HWY_INLINE void sum_latent(const HeadPage& at, const Tile& tile, const CellRanges& cells, const PageScores& weights,
-                           Range dims, const float (*scales)[kPageCells], float (&sums)[kTileQueries][kChunkDims]) {
+                           Range dims, const float (*scales)[kPageCells], ChunkSums& sums) {
   constexpr std::size_t kDims = kLanes >= 8 ? 2 : 1;  // at a time, so that a weight is loaded for both
   for (std::size_t dim = dims.begin; dim < dims.end; dim += kDims) {
     const KeyRows<Numbers> keys{at.page.keys(at.kv_head, 0), scales[(dim - dims.begin) / kScaledDims]};
@@ -409,11 +353,39 @@ HWY_INLINE void sum_latent(const HeadPage& at, const Tile& tile, const CellRange
   }
 }
 
+/// The values of dimensions `dims`, whichever they are.
 template <class Numbers, std::size_t Count>
+HWY_NOINLINE void sum_numbers(const HeadPage& at, const Tile& tile, const CellRanges& cells, const PageScores& weights,
+                              Range dims, ChunkSums& sums) {
+  const KvPlace& place = *at.page.place;
+  const bool is_latent = place.latent_dim > 0;
+  HWY_ALIGN float scales[kChunkDims / kScaledDims][kPageCells];
+  for (std::size_t dim = dims.begin; Numbers::kScaled && dim < dims.end; dim += kScaledDims) {
+    const std::byte* halves = is_latent ? at.page.key_scales(at.kv_head, dim) : at.page.value_scales(at.kv_head, dim);
+    widen_scales(halves, cells, scales[(dim - dims.begin) / kScaledDims]);
+  }
+  if (is_latent) return sum_latent<Numbers, Count>(at, tile, cells, weights, dims, scales, sums);
+  const ValueRows<Numbers> values{at.page.values(at.kv_head, 0) + Numbers::bytes_before(dims.begin),
+                                  Numbers::bytes_before(place.head_dim), scales};
+  sum_values<Numbers, Count>(values, tile, weights, {0, dims.end - dims.begin}, sums);
+}
+
+template <std::size_t Count>
+HWY_INLINE void sum_chunk(const HeadPage& at, const Tile& tile, const CellRanges& cells, const PageScores& weights,
+                          Range dims, ChunkSums& sums) {
+  const StorageType* type = at.page.place->latent_dim > 0 ? &at.page.key_type() : &at.page.value_type();
+  if (type == &quant_f32) return sum_numbers<F32Numbers, Count>(at, tile, cells, weights, dims, sums);
+  if (type == &quant_f16) return sum_numbers<F16Numbers, Count>(at, tile, cells, weights, dims, sums);
+  if (type == &quant_bf16) return sum_numbers<Bf16Numbers, Count>(at, tile, cells, weights, dims, sums);
+  if (type == &quant_q8_0) return sum_numbers<Q8Numbers, Count>(at, tile, cells, weights, dims, sums);
+  sum_numbers<Q4Numbers, Count>(at, tile, cells, weights, dims, sums);
+}
+
+template <std::size_t Count>
 void attend_tile(const HeadPage& at, const Tile& tile, const ScoreRule& rule) {
   const CellRanges cells(tile.some);
   HWY_ALIGN PageScores weights;
-  score_page<Numbers, Count>(at, tile, cells, weights);
+  score_page<Count>(at, tile, cells, weights);
   Blend blends[Count];
   for (std::size_t g = 0; g < Count; ++g) {
     if (tile.sights[g].sees_nothing()) continue;
@@ -422,23 +394,11 @@ void attend_tile(const HeadPage& at, const Tile& tile, const ScoreRule& rule) {
     const float max = mask_page(weights[g], scale, tile.sights[g], cells);
     blends[g] = add_page(tile.queries[g], weigh_page(weights[g], max, cells));
   }
-  const KvPlace& place = *at.page.place;
-  const bool is_latent = place.latent_dim > 0;
-  for (std::size_t first = 0; first < place.value_dim(); first += kChunkDims) {
-    const std::size_t dims = std::min(kChunkDims, place.value_dim() - first);
-    HWY_ALIGN float scales[kChunkDims / kScaledDims][kPageCells];
-    for (std::size_t dim = 0; Numbers::kScaled && dim < dims; dim += kScaledDims) {
-      const std::byte* halves =
-          is_latent ? at.page.key_scales(at.kv_head, first + dim) : at.page.value_scales(at.kv_head, first + dim);
-      widen_scales(halves, cells, scales[dim / kScaledDims]);
-    }
-    HWY_ALIGN float sums[kTileQueries][kChunkDims];
-    if (is_latent) {
-      sum_latent<Numbers, Count>(at, tile, cells, weights, {first, first + dims}, scales, sums);
-    } else {
-      const ValueRows<Numbers> values{at.page.values(at.kv_head, 0) + first * Numbers::kBytes, place.head_dim, scales};
-      sum_values<Numbers, Count>(values, tile, weights, {0, dims}, sums);
-    }
+  const std::size_t value_dim = at.page.place->value_dim();
+  for (std::size_t first = 0; first < value_dim; first += kChunkDims) {
+    const std::size_t dims = std::min(kChunkDims, value_dim - first);
+    HWY_ALIGN ChunkSums sums;
+    sum_chunk<Count>(at, tile, cells, weights, {first, first + dims}, sums);
     for (std::size_t g = 0; g < Count; ++g) {
       if (blends[g].kind == Blend::Kind::skip) continue;
       for (std::size_t dim = 0; dim < dims; dim += kLanes) {

@@ -61,6 +61,58 @@ void rope(const RopeWork& work, Share rows) {
 
 namespace {
 
+/// Lane i becomes lane i ^ Distance.
+template <std::size_t Distance, class Vector>
+HWY_INLINE Vector swap_lanes(Vector v) {
+  if constexpr (Distance == 1) return hn::Shuffle2301(v);
+  if constexpr (Distance == 2) return hn::Shuffle1032(v);
+  if constexpr (Distance == 4) return hn::SwapAdjacentBlocks(v);
+  if constexpr (Distance == 8) return hn::SwapAdjacentBlocks(hn::ReverseBlocks(FloatTag(), v));
+}
+
+/// Sums of lanes i and i + Distance, and their differences; then the same for twice the distance.
+template <std::size_t Distance>
+HWY_INLINE Floatv sum_and_differ(Floatv v) {
+  if constexpr (Distance < kLanes) {
+    const Int32Tag di;
+    const Int32v lane = hn::Iota(di, 0), bit = hn::Set(di, Distance);
+    const auto is_upper = hn::RebindMask(FloatTag(), hn::TestBit(lane, bit));
+    const Floatv signed_v = hn::IfThenElse(is_upper, hn::Neg(v), v);
+    return sum_and_differ<2 * Distance>(hn::Add(swap_lanes<Distance>(v), signed_v));
+  } else {
+    return v;
+  }
+}
+
+HWY_INLINE void transform_block(float* x, std::size_t block, Floatv factor) {
+  const FloatTag d;
+  for (std::size_t i = 0; i < block; i += kLanes) hn::StoreU(sum_and_differ<1>(load(x + i)), d, x + i);
+  for (std::size_t distance = kLanes; distance < block; distance *= 2) {
+    for (std::size_t first = 0; first < block; first += 2 * distance) {
+      for (std::size_t i = first; i < first + distance; i += kLanes) {
+        const Floatv a = load(x + i), b = load(x + i + distance);
+        hn::StoreU(hn::Add(a, b), d, x + i);
+        hn::StoreU(hn::Sub(a, b), d, x + i + distance);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < block; i += kLanes) hn::StoreU(hn::Mul(load(x + i), factor), d, x + i);
+}
+
+}  // namespace
+
+void hadamard(const HadamardWork& work, Share rows) {
+  if (work.block < kLanes) return reference::hadamard(work, rows);
+  const Floatv factor = hn::Set(FloatTag(), 1 / std::sqrt(static_cast<float>(work.block)));
+  for (std::size_t r = rows.begin; r < rows.end; ++r) {
+    for (float *x = work.x.row(r), *end = x + work.x.columns; x != end; x += work.block) {
+      transform_block(x, work.block, factor);
+    }
+  }
+}
+
+namespace {
+
 /// out = unit(gate, up); `one` is the same for single numbers.
 template <typename Unit>
 HWY_INLINE void pass_gate(const GateWork& work, Share rows, Unit unit, float (*one)(float, float)) {
@@ -145,6 +197,7 @@ HWY_AFTER_NAMESPACE();
 namespace plm {
 HWY_EXPORT(rms_norm);
 HWY_EXPORT(rope);
+HWY_EXPORT(hadamard);
 HWY_EXPORT(gate_multiply);
 HWY_EXPORT(soft_cap);
 HWY_EXPORT(add);
@@ -152,6 +205,7 @@ HWY_EXPORT(scale);
 void set_simd_layers(KernelTable& table) {
   table.rms_norm = &HWY_DYNAMIC_DISPATCH(rms_norm);
   table.rope = &HWY_DYNAMIC_DISPATCH(rope);
+  table.hadamard = &HWY_DYNAMIC_DISPATCH(hadamard);
   table.gate_multiply = &HWY_DYNAMIC_DISPATCH(gate_multiply);
   table.soft_cap = &HWY_DYNAMIC_DISPATCH(soft_cap);
   table.add = &HWY_DYNAMIC_DISPATCH(add);

@@ -104,6 +104,13 @@ struct RopeWork {
   [[nodiscard]] std::size_t units() const { return x.rows; }
 };
 
+struct HadamardWork {
+  static constexpr std::size_t kGrain = 1;
+  Floats x;
+  std::size_t block;
+  [[nodiscard]] std::size_t units() const { return x.rows; }
+};
+
 struct StoreKvWork {
   static constexpr std::size_t kGrain = 1;
   Floats keys;

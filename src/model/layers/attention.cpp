@@ -2,6 +2,20 @@
 
 namespace plm {
 
+void store_and_attend(const LayerPass& pass, const KvPlace& place, const ScoreRule& scores,
+                      const AttentionScratch& scratch) {
+  Device& device = pass.device;
+  if (const std::size_t block = kv_rotation(*place.types.keys, place.head_dim); block > 0) {
+    device.hadamard(scratch.queries, block);
+    device.hadamard(scratch.keys, block);
+  }
+  const std::size_t value_block = kv_rotation(*place.types.values, place.head_dim);
+  if (value_block > 0) device.hadamard(scratch.values, value_block);
+  device.store_kv(scratch.keys, scratch.values, pass.table, place);
+  device.attention(scratch.queries, pass.table, place, scores, scratch.mixed);
+  if (value_block > 0) device.hadamard(scratch.mixed, value_block);
+}
+
 Result<void> Attention::load(WeightReader& reader, const std::string& prefix, bool is_fused) {
   const std::size_t hidden = size.hidden_size, q = size.q_columns(), kv = size.kv_columns();
   const MatrixSize q_size{q, hidden}, kv_size{kv, hidden}, o_size{hidden, q};
@@ -48,7 +62,6 @@ void Attention::normalise(Device& device, const RmsNorm& norm, const View& heads
 void Attention::operator()(const LayerPass& pass, std::size_t layer, const AttentionScratch& scratch, const View& in,
                            const View& out) const {
   Device& device = pass.device;
-  const KvPlace& place = pass.layout.layers[layer];
   query(device, in, scratch.queries);
   key(device, in, scratch.keys);
   value(device, in, scratch.values);
@@ -58,8 +71,7 @@ void Attention::operator()(const LayerPass& pass, std::size_t layer, const Atten
     device.rope(scratch.queries, size.head_dim, pass.angles, rope_layout);
     device.rope(scratch.keys, size.head_dim, pass.angles, rope_layout);
   }
-  device.store_kv(scratch.keys, scratch.values, pass.table, place);
-  device.attention(scratch.queries, pass.table, place, scores, scratch.mixed);
+  store_and_attend(pass, pass.layout.layers[layer], scores, scratch);
   output(device, scratch.mixed, out);
   device.all_reduce(out);
 }

@@ -18,6 +18,10 @@ struct AttentionSize {
 
   [[nodiscard]] std::size_t q_columns() const { return q_heads * head_dim; }
   [[nodiscard]] std::size_t kv_columns() const { return kv_heads * head_dim; }
+  /// What a layer stores.
+  [[nodiscard]] KvPlace place(const KvTypes& types) const {
+    return {.types = types, .kv_heads = kv_heads, .head_dim = head_dim};
+  }
 };
 
 /// Norms on queries and keys: none, over each head with one gain for all heads, or over all heads of a row together.
@@ -30,6 +34,12 @@ struct AttentionScratch {
   View values;   ///< [rows, kv_heads * head_dim]
   View mixed;    ///< [rows, q_heads * head_dim]
 };
+
+/// Stores keys and values of every row at `place`, then mixed = attention over what each row sees. Where the place's
+/// types ask for it (kv_rotation), keys are stored rotated, and queries meet them rotated; values are stored rotated,
+/// and what is made of them is turned back. Keys, values and queries are changed by that.
+void store_and_attend(const LayerPass& pass, const KvPlace& place, const ScoreRule& scores,
+                      const AttentionScratch& scratch);
 
 struct Attention {
   AttentionSize size;

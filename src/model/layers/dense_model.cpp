@@ -78,13 +78,13 @@ Result<void> DenseModel::load_attention(WeightReader& reader, const std::string&
   return layer.attention.load_norms(reader, prefix, config_.query_key_norm, config_.norm_epsilon);
 }
 
-Result<StateLayout> DenseModel::state_layout(const StorageType& kv_type) const {
+Result<StateLayout> DenseModel::state_layout(const KvTypes& types) const {
   StateLayout layout;
   for (std::size_t index = 0; index < config_.shape.layer_count; ++index) {
     if (config_.latent.has_value()) {
-      PLM_TRY(layout.add_layer(kv_type, 1, config_.latent->key_dim(), config_.latent->kv_rank));
+      PLM_TRY(layout.add_layer(config_.latent->place(types)));
     } else {
-      PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
+      PLM_TRY(layout.add_layer(config_.attention.place(types)));
     }
   }
   return layout;

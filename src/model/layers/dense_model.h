@@ -23,7 +23,7 @@ class DenseModel : public Model {
   static Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device, DenseConfig config);
 
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
-  [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
+  [[nodiscard]] Result<StateLayout> state_layout(const KvTypes& types) const override;
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
   Result<void> enqueue_head(const View& hidden, const PassRows& rows) override;
 

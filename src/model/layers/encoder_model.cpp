@@ -78,9 +78,9 @@ Result<void> EncoderModel::load_layer(WeightReader& reader, std::size_t index) {
 }
 
 // All layers have the same place: what one stored is read by itself alone.
-Result<StateLayout> EncoderModel::state_layout(const StorageType& kv_type) const {
+Result<StateLayout> EncoderModel::state_layout(const KvTypes& types) const {
   StateLayout layout;
-  PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
+  PLM_TRY(layout.add_layer(config_.attention.place(types)));
   layout.layers.resize(config_.shape.layer_count, layout.layers.front());
   return layout;
 }

@@ -27,7 +27,7 @@ class EncoderModel : public Model {
   static Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device, EncoderConfig config);
 
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
-  [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
+  [[nodiscard]] Result<StateLayout> state_layout(const KvTypes& types) const override;
   /// Error (usage): a position or token type that the tables lack, or a yield of logits.
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
   Result<void> enqueue_head(const View& hidden, const PassRows& rows) override {

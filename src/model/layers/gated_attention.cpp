@@ -16,7 +16,6 @@ Result<void> GatedAttention::load(WeightReader& reader, const std::string& prefi
 void GatedAttention::operator()(const LayerPass& pass, std::size_t kv_layer, const GatedAttentionScratch& scratch,
                                 const View& in, const View& out) const {
   Device& device = pass.device;
-  const KvPlace& place = pass.layout.layers[kv_layer];
   const AttentionScratch& at = scratch.attention;
   // A head is a row of its own here.
   const auto heads_of = [](const View& view, std::size_t columns) {
@@ -31,8 +30,7 @@ void GatedAttention::operator()(const LayerPass& pass, std::size_t kv_layer, con
   key_norm(device, key_heads, key_heads);
   device.rope(at.queries, size.head_dim, pass.angles, rope_layout);
   device.rope(at.keys, size.head_dim, pass.angles, rope_layout);
-  device.store_kv(at.keys, at.values, pass.table, place);
-  device.attention(at.queries, pass.table, place, scores, at.mixed);
+  store_and_attend(pass, pass.layout.layers[kv_layer], scores, at);
   const View mixed = heads_of(at.mixed, size.head_dim);
   device.gate_multiply(pairs.column_range(size.head_dim, size.head_dim), mixed, Activation::sigmoid, mixed);
   output(device, at.mixed, out);

@@ -97,11 +97,11 @@ Result<void> HybridModel::load_mixers(WeightReader& reader, const std::string& p
   return {};
 }
 
-Result<StateLayout> HybridModel::state_layout(const StorageType& kv_type) const {
+Result<StateLayout> HybridModel::state_layout(const KvTypes& types) const {
   StateLayout layout;
   for (const Mixer mixer : config_.mixers) {
     if (!has_kv(mixer)) continue;
-    PLM_TRY(layout.add_layer(kv_type, config_.attention.kv_heads, config_.attention.head_dim));
+    PLM_TRY(layout.add_layer(config_.attention.place(types)));
   }
   layout.block_bytes = blocks_.bytes();
   return layout;

@@ -26,7 +26,7 @@ class HybridModel : public Model {
   static Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device, HybridConfig config);
 
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
-  [[nodiscard]] Result<StateLayout> state_layout(const StorageType& kv_type) const override;
+  [[nodiscard]] Result<StateLayout> state_layout(const KvTypes& types) const override;
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
   Result<void> enqueue_head(const View& hidden, const PassRows& rows) override;
 

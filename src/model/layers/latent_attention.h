@@ -27,6 +27,10 @@ struct LatentSize {
 
   [[nodiscard]] std::size_t key_dim() const { return kv_rank + rope_dim; }
   [[nodiscard]] std::size_t head_dim() const { return plain_dim + rope_dim; }
+  /// What a layer stores.
+  [[nodiscard]] KvPlace place(const KvTypes& types) const {
+    return {.types = types, .kv_heads = 1, .head_dim = key_dim(), .latent_dim = kv_rank};
+  }
 };
 
 /// Buffers of one pass, reused by every layer.

@@ -10,7 +10,14 @@
 namespace plm {
 namespace {
 
-constexpr const StorageType* kKvTypes[] = {&quant_f32, &quant_f16, &quant_bf16, &quant_q8_0};
+constexpr KvTypes kKvTypes[] = {quant_f32,
+                                quant_f16,
+                                quant_bf16,
+                                quant_q8_0,
+                                quant_q4_0,
+                                {quant_q8_0, quant_q4_0},
+                                {quant_q4_0, quant_f16},
+                                {quant_f32, quant_bf16}};
 
 /// Keys and values for slots 0 ... slots - 1 of one sequence, and queries with what they see.
 struct AttentionCase {
@@ -80,12 +87,14 @@ std::vector<float> run_attention(Device& device, const AttentionCase& c) {
 /// Softmax attention in float64, from keys and values rounded to their stored type.
 std::vector<double> exact_attention(const AttentionCase& c) {
   std::vector<float> keys = c.keys(), values = c.values();
-  for (std::vector<float>* numbers : {&keys, &values}) {
-    std::vector<std::byte> stored(c.place.type->row_bytes(numbers->size()));
-    const std::size_t blocks = numbers->size() / c.place.type->block_size;
-    c.place.type->pack(numbers->data(), stored.data(), blocks);
-    c.place.type->unpack(stored.data(), numbers->data(), blocks);
-  }
+  const auto round = [](std::vector<float>& numbers, const StorageType& type) {
+    std::vector<std::byte> stored(type.row_bytes(numbers.size()));
+    const std::size_t blocks = numbers.size() / type.block_size;
+    type.pack(numbers.data(), stored.data(), blocks);
+    type.unpack(stored.data(), numbers.data(), blocks);
+  };
+  round(keys, *c.place.types.keys);
+  round(values, *c.place.types.values);
   const std::vector<float> queries = c.queries();
   const std::size_t dim = c.place.head_dim, value_dim = c.place.value_dim();
   if (c.place.latent_dim > 0) values = keys;
@@ -142,10 +151,10 @@ TEST(Attention, TwoCellsByHand) {
 }
 
 TEST(Attention, CausalRowsOfAnyLength) {
-  for (const StorageType* type : kKvTypes) {
+  for (const KvTypes& types : kKvTypes) {
     for (const std::size_t group : {1U, 2U, 3U, 4U, 5U, 8U}) {
-      SCOPED_TRACE(testing::Message() << type->name() << ", group of " << group);
-      expect_right_everywhere({.place = {.offset = 128, .type = type, .kv_heads = 2, .head_dim = 32},
+      SCOPED_TRACE(testing::Message() << types.name() << ", group of " << group);
+      expect_right_everywhere({.place = {.offset = 128, .types = types, .kv_heads = 2, .head_dim = 32},
                                .q_heads = 2 * group,
                                .slots = 600,
                                .rows = causal_rows({1, 2, 17, 256, 257, 600}),
@@ -168,8 +177,7 @@ TEST(Attention, HeadsOfAnySize) {
 // Every byte of the page, where rounding is hard: halves, scales too small for float16, and what is no number.
 TEST(Attention, ScaledKeysAndValuesAreStoredAlikeEverywhere) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const KvPlace place{.offset = 32, .type = &quant_q8_0, .kv_heads = 2, .head_dim = 96};
-  const std::size_t columns = place.kv_heads * place.head_dim;
+  constexpr std::size_t columns = 2 * 96;
   std::vector<float> keys = random_floats(6 * columns, 1), values = random_floats(6 * columns, 2);
   for (std::size_t i = 0; i < 32; ++i) {
     keys[i] = i == 0 ? 127.0F : static_cast<float>(i) - 15.5F;         // a scale of 1, and all halves
@@ -181,34 +189,42 @@ TEST(Attention, ScaledKeysAndValuesAreStoredAlikeEverywhere) {
     values[i] = i % 3 == 0 ? std::nanf("") : -static_cast<float>(i);
     values[32 + i] = 1e38F * static_cast<float>(i % 4);
   }
-  expect_same_everywhere([&](Device& device) {
-    const Pages pages(device, place, 256);
-    std::vector<RowSight> rows;
-    for (const std::uint32_t slot : {0U, 1U, 2U, 100U, 254U, 255U}) rows.push_back({.slot = slot});
-    const Matrix key_rows = make_matrix(device, 6, columns, keys), value_rows = make_matrix(device, 6, columns, values);
-    device.store_kv(key_rows.view, value_rows.view, {rows, pages.sequences, {}}, place);
-    const std::vector<float> words = read(device, dense_view(*pages.pointers[0], 1, pages.pointers[0]->size() / 4));
-    std::vector<float> bytes;
-    for (const std::byte byte : std::as_bytes(std::span(words))) bytes.push_back(static_cast<float>(byte));
-    return bytes;
-  });
+  for (const KvTypes& types : {KvTypes(quant_q8_0), KvTypes(quant_q4_0), KvTypes(quant_q4_0, quant_q8_0)}) {
+    SCOPED_TRACE(types.name());
+    const KvPlace place{.offset = 32, .types = types, .kv_heads = 2, .head_dim = 96};
+    expect_same_everywhere([&](Device& device) {
+      const Pages pages(device, place, 256);
+      std::vector<RowSight> rows;
+      for (const std::uint32_t slot : {0U, 1U, 2U, 100U, 254U, 255U}) rows.push_back({.slot = slot});
+      const Matrix key_rows = make_matrix(device, 6, columns, keys),
+                   value_rows = make_matrix(device, 6, columns, values);
+      device.store_kv(key_rows.view, value_rows.view, {rows, pages.sequences, {}}, place);
+      const std::vector<float> words = read(device, dense_view(*pages.pointers[0], 1, pages.pointers[0]->size() / 4));
+      std::vector<float> bytes;
+      for (const std::byte byte : std::as_bytes(std::span(words))) bytes.push_back(static_cast<float>(byte));
+      return bytes;
+    });
+  }
 }
 
 TEST(Attention, ScaledHeadsOfAnySize) {
-  for (const std::size_t head_dim : {32U, 96U, 160U}) {
-    SCOPED_TRACE(head_dim);
-    expect_right_everywhere({.place = {.offset = 34, .type = &quant_q8_0, .kv_heads = 3, .head_dim = head_dim},
-                             .q_heads = 6,
-                             .slots = 300,
-                             .rows = causal_rows({5, 300}),
-                             .own_bits = {}});
+  for (const KvTypes& types : {KvTypes(quant_q8_0), KvTypes(quant_q8_0, quant_q4_0), KvTypes(quant_q4_0)}) {
+    for (const std::size_t head_dim : {32U, 96U, 160U, 256U}) {
+      SCOPED_TRACE(testing::Message() << types.name() << ", " << head_dim);
+      expect_right_everywhere({.place = {.offset = 34, .types = types, .kv_heads = 3, .head_dim = head_dim},
+                               .q_heads = 6,
+                               .slots = 300,
+                               .rows = causal_rows({5, 300}),
+                               .own_bits = {}},
+                              1e-5);  // up to 256 products a score
+    }
   }
 }
 
 TEST(Attention, ScoresUnderASoftCap) {
-  for (const StorageType* type : kKvTypes) {
+  for (const KvTypes& types : kKvTypes) {
     for (const std::size_t q_heads : {1U, 5U}) {
-      expect_right_everywhere({.place = {.type = type, .kv_heads = 1, .head_dim = 32},
+      expect_right_everywhere({.place = {.types = types, .kv_heads = 1, .head_dim = 32},
                                .q_heads = q_heads,
                                .slots = 600,
                                .rows = causal_rows({1, 40, 600}),
@@ -231,11 +247,11 @@ TEST(Attention, SinksTakeWeightButGiveNothing) {
 }
 
 TEST(Attention, ValuesMayBePartOfTheirKeys) {
-  for (const StorageType* type : kKvTypes) {
+  for (const KvTypes& types : kKvTypes) {
     for (const std::size_t q_heads : {1U, 2U, 3U, 5U, 16U}) {
-      SCOPED_TRACE(testing::Message() << type->name() << ", heads: " << q_heads);
+      SCOPED_TRACE(testing::Message() << types.name() << ", heads: " << q_heads);
       expect_right_everywhere(
-          {.place = {.offset = 128, .type = type, .kv_heads = 1, .head_dim = 224, .latent_dim = 192},
+          {.place = {.offset = 128, .types = types, .kv_heads = 1, .head_dim = 224, .latent_dim = 192},
            .q_heads = q_heads,
            .slots = 600,
            .rows = {{.begin = 0, .end = 1},
@@ -252,14 +268,16 @@ TEST(Attention, ValuesMayBePartOfTheirKeys) {
                            .rows = causal_rows({5, 300}),
                            .own_bits = {}});
   EXPECT_EQ((KvPlace{.kv_heads = 1, .head_dim = 576, .latent_dim = 512}).bytes(), 576 * sizeof(float) * kPageCells);
+  const KvPlace mixed{.types = {quant_q8_0, quant_q4_0}, .kv_heads = 2, .head_dim = 64};
+  EXPECT_EQ(mixed.bytes(), 2 * 2 * (34 + 18) * kPageCells);
 }
 
 TEST(Attention, OneRowOnManyPagesIsSharedOut) {
   // One KV head and several threads: pages are summed singly. Row 1 sees nothing of its second page, row 2 nothing.
-  for (const StorageType* type : kKvTypes) {
+  for (const KvTypes& types : kKvTypes) {
     for (const std::size_t q_heads : {1U, 4U, 7U}) {
-      SCOPED_TRACE(testing::Message() << type->name() << ", heads: " << q_heads);
-      expect_right_everywhere({.place = {.type = type, .kv_heads = 1, .head_dim = 64},
+      SCOPED_TRACE(testing::Message() << types.name() << ", heads: " << q_heads);
+      expect_right_everywhere({.place = {.types = types, .kv_heads = 1, .head_dim = 64},
                                .q_heads = q_heads,
                                .slots = 1000,
                                .rows = {{.begin = 10, .end = 1000},
@@ -286,8 +304,8 @@ TEST(Attention, OwnBitsMakeBidirectionalRowsAndTrees) {
 }
 
 /// Rows that see all sorts of spans and bits.
-AttentionCase mixed_rows(const StorageType& type, std::size_t q_heads, std::size_t count) {
-  AttentionCase c{.place = {.type = &type, .kv_heads = 1, .head_dim = 32},
+AttentionCase mixed_rows(const KvTypes& types, std::size_t q_heads, std::size_t count) {
+  AttentionCase c{.place = {.types = types, .kv_heads = 1, .head_dim = 32},
                   .q_heads = q_heads,
                   .slots = 600,
                   .rows = {},
@@ -303,13 +321,13 @@ AttentionCase mixed_rows(const StorageType& type, std::size_t q_heads, std::size
 }
 
 TEST(Attention, RowsOfDifferentSightsAreComputedTogether) {
-  for (const StorageType* type : kKvTypes) expect_right_everywhere(mixed_rows(*type, 3, 40));
+  for (const KvTypes& types : kKvTypes) expect_right_everywhere(mixed_rows(types, 3, 40));
 }
 
 TEST(Attention, ARowGivesTheSameBitsAloneAndInABatch) {
   for_each_fast_device(2, [](Device& device) {
-    for (const StorageType* type : kKvTypes) {
-      const AttentionCase all = mixed_rows(*type, 3, 20);
+    for (const KvTypes& types : kKvTypes) {
+      const AttentionCase all = mixed_rows(types, 3, 20);
       const std::vector<float> together = run_attention(device, all), queries = all.queries();
       const std::size_t columns = all.q_columns();
       for (std::size_t r = 0; r < all.rows.size(); ++r) {
@@ -318,7 +336,7 @@ TEST(Attention, ARowGivesTheSameBitsAloneAndInABatch) {
         const std::vector<float> alone =
             run_attention(device, one, {queries.begin() + r * columns, queries.begin() + (r + 1) * columns});
         const std::vector<float> expected(&together[r * columns], &together[r * columns] + columns);
-        EXPECT_EQ(bits_of(alone), bits_of(expected)) << device.describe() << ", " << type->name() << ", row " << r;
+        EXPECT_EQ(bits_of(alone), bits_of(expected)) << device.describe() << ", " << types.name() << ", row " << r;
       }
     }
   });
@@ -345,16 +363,16 @@ void expect_blindness(const KvPlace& place) {
     };
     for (const std::size_t row : {0U, 1U}) {
       const std::vector<float> expected = run(row, 0);
-      EXPECT_EQ(bits_of(run(row, NAN)), bits_of(expected)) << place.type->name();
-      EXPECT_EQ(bits_of(run(row, 1e30F)), bits_of(expected)) << place.type->name();
+      EXPECT_EQ(bits_of(run(row, NAN)), bits_of(expected)) << place.types.name();
+      EXPECT_EQ(bits_of(run(row, 1e30F)), bits_of(expected)) << place.types.name();
     }
   });
 }
 
 TEST(Attention, WhatIsNotSeenDoesNotMatter) {
-  for (const StorageType* type : kKvTypes) {
+  for (const KvTypes& types : kKvTypes) {
     for (const std::size_t latent_dim : {0U, 32U})
-      expect_blindness({.type = type, .kv_heads = 1, .head_dim = 32, .latent_dim = latent_dim});
+      expect_blindness({.types = types, .kv_heads = 1, .head_dim = 32, .latent_dim = latent_dim});
   }
 }
 
@@ -380,7 +398,7 @@ TEST(Attention, ScoresFarApartNeitherOverflowNorVanish) {
 
 // Stores and attends 300 causal rows `chunk` at a time.
 std::vector<float> attend_in_chunks(Device& device, std::size_t chunk) {
-  const KvPlace place{.type = &quant_f16, .kv_heads = 2, .head_dim = 16};
+  const KvPlace place{.types = quant_f16, .kv_heads = 2, .head_dim = 16};
   const std::size_t count = 300;
   const Pages pages(device, place, count);
   const Matrix keys = make_matrix(device, count, 32, random_floats(count * 32, 1));

@@ -1,6 +1,7 @@
 // Covers src/kernels/cpu/reference_layers.cpp and simd_layers.cpp.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "kernels/every_device.h"
@@ -38,6 +39,43 @@ TEST(Layers, RmsNormIsWithinRoundingOfTheFormula) {
         const double expected =
             numbers[r * n + i] / std::sqrt(squares / static_cast<double>(n) + 1e-5) * gain.numbers()[i];
         EXPECT_NEAR(out[r * n + i], expected, 1e-6 * std::abs(expected) + 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Layers, HadamardByHand) {
+  const std::vector<float> out = expect_same_everywhere([](Device& device) {
+    const Matrix x = make_matrix(device, 1, 8, {1, 2, 3, 4, 5, 6, 7, 8});
+    device.hadamard(x.view, 4);
+    return read(device, x.view);
+  });
+  EXPECT_EQ(out, (std::vector<float>{5, -1, -2, 0, 13, -1, -2, 0}));
+}
+
+TEST(Layers, HadamardIsTheMatrixByItsDefinitionAndItsOwnInverse) {
+  for (const std::size_t block : {1U, 2U, 8U, 16U, 32U, 64U, 256U}) {
+    const std::size_t columns = 2 * block;
+    const std::vector<float> numbers = random_floats(3 * columns, 1);
+    for (const int times : {1, 2}) {
+      SCOPED_TRACE(testing::Message() << block << ", times: " << times);
+      const std::vector<float> out = expect_same_everywhere([&](Device& device) {
+        const Matrix x = make_matrix(device, 3, columns, numbers);
+        for (int i = 0; i < times; ++i) device.hadamard(x.view, block);
+        return read(device, x.view);
+      });
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        double expected = numbers[i];
+        if (times == 1) {  // entry (i, j) is -1 to the number of ones that i and j share
+          const std::size_t first = i / block * block;
+          expected = 0;
+          for (std::size_t j = 0; j < block; ++j) {
+            const bool is_odd = std::popcount((i - first) & j) % 2 == 1;
+            expected += (is_odd ? -1.0 : 1.0) * numbers[first + j];
+          }
+          expected /= std::sqrt(static_cast<double>(block));
+        }
+        ASSERT_NEAR(out[i], expected, 1e-5) << i;
       }
     }
   }
