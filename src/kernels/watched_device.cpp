@@ -96,6 +96,10 @@ void WatchedDevice::rope(const View& x, std::size_t head_dim, const View& angles
   watch("rope", {}, [&] { device_->rope(x, head_dim, angles, layout); });
 }
 
+void WatchedDevice::hadamard(const View& x, std::size_t block) {
+  watch("hadamard", {}, [&] { device_->hadamard(x, block); });
+}
+
 void WatchedDevice::store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) {
   watcher_.on_keys(*device_, keys, table, place);
   watch("store_kv", {}, [&] { device_->store_kv(keys, values, table, place); });

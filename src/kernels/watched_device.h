@@ -51,6 +51,7 @@ class WatchedDevice : public Device {
   void head_linear(const Weight& weight, const View& in, const View& out) override;
   void rms_norm(const View& in, const Weight& gain, float epsilon, const View& out) override;
   void rope(const View& x, std::size_t head_dim, const View& angles, RopeLayout layout) override;
+  void hadamard(const View& x, std::size_t block) override;
   void store_kv(const View& keys, const View& values, const RowTable& table, const KvPlace& place) override;
   void attention(const View& queries, const RowTable& table, const KvPlace& place, ScoreRule rule,
                  const View& out) override;
