@@ -22,10 +22,12 @@ struct DtypeFact {
   std::uint64_t bytes;
 };
 constexpr DtypeFact kDtypes[] = {
-    {"F64", SafetensorsDtype::f64, 8},      {"F32", SafetensorsDtype::f32, 4}, {"F16", SafetensorsDtype::f16, 2},
-    {"BF16", SafetensorsDtype::bf16, 2},    {"I64", SafetensorsDtype::i64, 8}, {"I32", SafetensorsDtype::i32, 4},
-    {"I16", SafetensorsDtype::i16, 2},      {"I8", SafetensorsDtype::i8, 1},   {"U8", SafetensorsDtype::u8, 1},
-    {"BOOL", SafetensorsDtype::boolean, 1},
+    {"F64", SafetensorsDtype::f64, 8},         {"F32", SafetensorsDtype::f32, 4},
+    {"F16", SafetensorsDtype::f16, 2},         {"BF16", SafetensorsDtype::bf16, 2},
+    {"I64", SafetensorsDtype::i64, 8},         {"I32", SafetensorsDtype::i32, 4},
+    {"I16", SafetensorsDtype::i16, 2},         {"I8", SafetensorsDtype::i8, 1},
+    {"U8", SafetensorsDtype::u8, 1},           {"BOOL", SafetensorsDtype::boolean, 1},
+    {"F8_E4M3", SafetensorsDtype::f8_e4m3, 1},
 };
 
 // The header's JSON, without what follows it.

@@ -20,7 +20,7 @@
 
 namespace plm {
 
-enum class SafetensorsDtype { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+enum class SafetensorsDtype { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean, f8_e4m3 };
 
 /// "F32", "BF16" ... as in the file.
 [[nodiscard]] std::string_view safetensors_dtype_name(SafetensorsDtype dtype);

@@ -9,6 +9,7 @@
 #include "format/huggingface_folder.h"
 #include "model/architecture.h"
 #include "model/folder_tensors.h"
+#include "model/plain_numbers.h"
 #include "model/sentence_settings.h"
 
 namespace plm {
@@ -232,7 +233,7 @@ Result<void> FolderTranslation::add_model() {
   if (quantisation) {
     PLM_TRY_ASSIGN(method, quantisation->text_or("quant_method", "unnamed"));
   }
-  if (!method.empty() && method != found->form->quant_method) {
+  if (!method.empty() && method != found->form->quant_method && method != kFp8Method) {
     return config.error("quantization_config", "absent; quantised checkpoints are not read, convert the original");
   }
   const std::string_view architecture = found->architecture->head.name;

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "base/utf8.h"
 #include "model/mapped_rows.h"
+#include "model/plain_numbers.h"
+#include "model/tensor_makers.h"
 
 namespace plm {
 namespace {
@@ -92,95 +92,6 @@ const GgmlType* ggml_type_of(SafetensorsDtype dtype) {
   }
 }
 
-/// How the rows of a tensor change on their way.
-struct RowChange {
-  std::size_t skipped = 0;  // rows left out at the beginning
-  std::size_t heads = 0;    // whose rows are brought from halves to pairs; 0: rows stay in their order
-  bool to_float = false;
-
-  [[nodiscard]] bool is_none() const { return skipped == 0 && heads == 0 && !to_float; }
-};
-
-/// Makes a tensor from the rows of another.
-class RowMaker {
- public:
-  RowMaker(std::shared_ptr<const HuggingFaceFolder> folder, const FolderTensor& tensor, std::size_t rows,
-           const RowChange& change)
-      : folder_(std::move(folder)), tensor_(tensor), rows_(rows), change_(change) {}
-
-  void operator()(std::span<std::byte> out) const {
-    const std::span<const std::byte> in = tensor_.entry->bytes;
-    const std::size_t count = rows_ - change_.skipped;
-    const std::size_t in_bytes = in.size() / rows_, out_bytes = out.size() / count;
-    for (std::size_t row = 0; row < count; ++row) {
-      const auto source = in.subspan((change_.skipped + source_row(row)) * in_bytes, in_bytes);
-      put(source, out.subspan(row * out_bytes, out_bytes));
-    }
-    if (const auto& map = folder_->shards()[tensor_.shard]->mapped()) map->release(in);
-  }
-
- private:
-  // Row 2i + h of a head comes from row i of its half h.
-  [[nodiscard]] std::size_t source_row(std::size_t row) const {
-    if (change_.heads == 0) return row;
-    const std::size_t size = rows_ / change_.heads, head = row / size, within = row % size;
-    return head * size + within % 2 * (size / 2) + within / 2;
-  }
-
-  void put(std::span<const std::byte> from, std::span<std::byte> to) const {
-    if (!change_.to_float) {
-      std::memcpy(to.data(), from.data(), to.size());
-      return;
-    }
-    for (std::size_t i = 0; i < to.size() / sizeof(float); ++i) {
-      const float value = safetensors_float(tensor_.entry->dtype, from, i);
-      std::memcpy(to.data() + i * sizeof value, &value, sizeof value);
-    }
-  }
-
-  std::shared_ptr<const HuggingFaceFolder> folder_;
-  FolderTensor tensor_;
-  std::size_t rows_;
-  RowChange change_;
-};
-
-/// Makes a tensor from some of the numbers of another (TensorCut).
-class CutMaker {
- public:
-  CutMaker(std::shared_ptr<const HuggingFaceFolder> folder, const FolderTensor& tensor, TensorCut cut, bool to_float)
-      : folder_(std::move(folder)), tensor_(tensor), cut_(std::move(cut)), to_float_(to_float) {}
-
-  void operator()(std::span<std::byte> out) const {
-    const std::span<const std::byte> in = tensor_.entry->bytes;
-    const std::size_t in_bytes = tensor_.entry->dtype == SafetensorsDtype::f32 ? 4 : 2;
-    const std::size_t out_bytes = to_float_ ? sizeof(float) : in_bytes;
-    const auto dim = [&](std::size_t i) { return i < cut_.dims.size() ? cut_.dims[i] : 1; };
-    std::byte* to = out.data();
-    for (std::uint64_t m = 0; m < dim(2); ++m) {
-      for (std::uint64_t o = 0; o < dim(1); ++o) {
-        const std::uint64_t row = cut_.first + m * cut_.matrix_step + o * cut_.row_step;
-        for (std::uint64_t i = 0; i < dim(0); ++i, to += out_bytes) {
-          const std::uint64_t at = row + i * cut_.step;
-          if (to_float_) {
-            const float value = safetensors_float(tensor_.entry->dtype, in, at);
-            std::memcpy(to, &value, sizeof value);
-          } else {
-            std::memcpy(to, in.data() + at * in_bytes, in_bytes);
-          }
-        }
-      }
-    }
-    if (const auto& map = folder_->shards()[tensor_.shard]->mapped()) map->release(in);
-  }
-
- private:
-  std::shared_ptr<const HuggingFaceFolder> folder_;
-  FolderTensor tensor_;
-  TensorCut cut_;
-  bool to_float_;
-};
-
-constexpr std::size_t kBlockNumbers = 32, kCodeBytes = 16;  // of MXFP4
 constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
 
 // The scales that belong to a tensor of codes, or null; or the codes to scales.
@@ -189,61 +100,6 @@ const FolderTensor* find_partner(const HuggingFaceFolder& folder, std::string_vi
   if (!name.ends_with(ending)) return nullptr;
   return folder.find_tensor(std::string(name.substr(0, name.size() - ending.size())) + std::string(other));
 }
-
-/// Puts scales and codes together as GGUF has them: there a byte holds numbers i and i + 16 of a block, here 2i and 2i
-/// + 1.
-class Mxfp4Maker {
- public:
-  Mxfp4Maker(std::shared_ptr<const HuggingFaceFolder> folder, const FolderTensor& codes, const FolderTensor& scales,
-             TensorCut cut)
-      : folder_(std::move(folder)), codes_(codes), scales_(scales), cut_(std::move(cut)) {}
-
-  void operator()(std::span<std::byte> out) const {
-    std::byte* to = out.data();
-    for (std::uint64_t m = 0; m < cut_.dims[2]; ++m) {
-      for (std::uint64_t o = 0; o < cut_.dims[1]; ++o) {
-        const std::uint64_t block = (cut_.first + m * cut_.matrix_step + o * cut_.row_step) / kBlockNumbers;
-        for (std::uint64_t b = 0; b < cut_.dims[0] / kBlockNumbers; ++b, to += 1 + kCodeBytes) put_block(block + b, to);
-      }
-    }
-    for (const FolderTensor* tensor : {&codes_, &scales_}) {
-      if (const auto& map = folder_->shards()[tensor->shard]->mapped()) map->release(tensor->entry->bytes);
-    }
-  }
-
- private:
-  void put_block(std::uint64_t block, std::byte* to) const {
-    const std::byte* codes = codes_.entry->bytes.data() + block * kCodeBytes;
-    to[0] = scales_.entry->bytes[block];
-    const auto code = [&](std::size_t i) { return (codes[i / 2] >> (i % 2 * 4)) & std::byte{15}; };
-    for (std::size_t i = 0; i < kCodeBytes; ++i) to[1 + i] = code(i) | code(i + kCodeBytes) << 4;
-  }
-
-  std::shared_ptr<const HuggingFaceFolder> folder_;
-  FolderTensor codes_, scales_;
-  TensorCut cut_;
-};
-
-/// Puts the tensors of all experts behind one another.
-class StackMaker {
- public:
-  StackMaker(std::shared_ptr<const HuggingFaceFolder> folder, std::vector<const FolderTensor*> tensors)
-      : folder_(std::move(folder)), tensors_(std::move(tensors)) {}
-
-  void operator()(std::span<std::byte> out) const {
-    std::byte* to = out.data();
-    for (const FolderTensor* tensor : tensors_) {
-      const std::span<const std::byte> in = tensor->entry->bytes;
-      std::memcpy(to, in.data(), in.size());
-      to += in.size();
-      if (const auto& map = folder_->shards()[tensor->shard]->mapped()) map->release(in);
-    }
-  }
-
- private:
-  std::shared_ptr<const HuggingFaceFolder> folder_;  // has the tensors
-  std::vector<const FolderTensor*> tensors_;
-};
 
 // Whether the last number of a cut lies in a tensor of this shape.
 bool fits(const TensorCut& cut, std::span<const std::uint64_t> shape) {
@@ -310,14 +166,17 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
   const TensorRule& rule = rule_at(form_, match.rule);
   if (rule.is_mxfp4) return plan_mxfp4(tensor, match);
   const std::vector<std::uint64_t>& shape = tensor.entry->shape;
-  const GgmlType* type = ggml_type_of(tensor.entry->dtype);
+  const GgmlType* type = ggml_type_of(plain_dtype(tensor));
   if (type == nullptr) {
-    return refuse(tensor, "is of type {}, expected F32, F16 or BF16; quantised checkpoints are not read",
+    return refuse(tensor, "is of type {}, expected F32, F16, BF16 or F8_E4M3; other quantised checkpoints are not read",
                   safetensors_dtype_name(tensor.entry->dtype));
   }
   if (shape.empty() || shape.size() > 4 || tensor.entry->bytes.empty()) {
     return refuse(tensor, "shape [{}], expected one to four dimensions above 0", fmt::join(shape, ", "));
   }
+  PLM_TRY(check_plain_numbers(*folder_, tensor));
+  const bool is_plain = plain_dtype(tensor) == tensor.entry->dtype;
+  if (has_changes(rule) && !is_plain) return refuse(tensor, "is of type F8_E4M3, which is not read here");
   if (has_changes(rule)) return plan_mapped_rows(folder_, tensor, rule, with_layer(rule.to, match.layer));
   FolderTensorPlan plan{.name = with_layer(rule.to, match.layer), .dims = {shape.rbegin(), shape.rend()}};
   RowChange change;
@@ -332,7 +191,7 @@ Result<FolderTensorPlan> Planner::plan(const FolderTensor& tensor, const Match& 
     if (!fits(cut, shape)) return refuse(tensor, "shape [{}] contradicts the settings", fmt::join(shape, ", "));
     plan.dims = cut.dims;
     plan.source.make = std::make_shared<const TensorMaker>(CutMaker(folder_, tensor, std::move(cut), change.to_float));
-  } else if (!change.is_none()) {
+  } else if (!change.is_none() || !is_plain) {
     const auto rows = static_cast<std::size_t>(shape.front());
     plan.source.make = std::make_shared<const TensorMaker>(RowMaker(folder_, tensor, rows, change));
   } else {
@@ -372,6 +231,7 @@ Result<FolderTensorPlan> Planner::plan_stack(std::span<const std::pair<Match, co
       return refuse(*tensor, "stands where that of expert {} was expected; the checkpoint is incomplete",
                     tensors.size());
     }
+    PLM_TRY(check_plain_numbers(*folder_, *tensor));
     if (tensor->entry->shape != first.entry->shape || tensor->entry->dtype != first.entry->dtype) {
       return refuse(*tensor, "is {} [{}], expected {} [{}] as of expert 0",
                     safetensors_dtype_name(tensor->entry->dtype), fmt::join(tensor->entry->shape, ", "),
@@ -386,15 +246,37 @@ Result<FolderTensorPlan> Planner::plan_stack(std::span<const std::pair<Match, co
   return stack;
 }
 
+// Layers behind the network's own that predict several tokens ahead (DeepSeek-V3); nothing here uses them.
+struct LayerRange {
+  std::uint64_t begin = 0, end = 0;
+
+  [[nodiscard]] bool has(std::string_view name) const {
+    constexpr std::string_view kPrefix = "model.layers.";
+    if (!name.starts_with(kPrefix)) return false;
+    name.remove_prefix(kPrefix.size());
+    const auto layer = take_number(name);
+    return layer && *layer >= begin && *layer < end;
+  }
+};
+
+Result<LayerRange> predicting_layers(const ConfigReader& config) {
+  PLM_TRY_ASSIGN(const std::uint64_t count, config.integer_or("num_nextn_predict_layers", 0, {0, kMostLayers}));
+  if (count == 0) return LayerRange{};
+  PLM_TRY_ASSIGN(const std::uint64_t begin, config.integer("num_hidden_layers", {1, kMostLayers}));
+  return LayerRange{begin, begin + count};
+}
+
 }  // namespace
 
 Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<const HuggingFaceFolder>& folder,
                                                           const HuggingFaceForm& form, const CheckpointDraft& draft,
                                                           std::vector<std::string>& warnings) {
   PLM_TRY_ASSIGN(const bool is_tied, folder->config()->boolean_or("tie_word_embeddings", form.tied_by_default));
+  PLM_TRY_ASSIGN(const LayerRange predicting, predicting_layers(*folder->config()));
   std::vector<std::pair<Match, const FolderTensor*>> matches;
   std::vector<std::string_view> unknown;
   for (const FolderTensor& tensor : folder->tensors()) {
+    if (predicting.has(tensor.name)) continue;
     if ((is_tied || draft.kind.scores) && tensor.name == form.head) continue;
     const std::vector<Match> found = find_rules(tensor.name, form);
     for (const Match& match : found) {
@@ -403,6 +285,7 @@ Result<std::vector<FolderTensorPlan>> plan_folder_tensors(const std::shared_ptr<
       if (rule.applies == nullptr || rule.applies(*folder->config())) matches.emplace_back(match, &tensor);
     }
     if (found.empty() && find_partner(*folder, tensor.name, kScales, kBlocks) == nullptr &&
+        find_partner(*folder, tensor.name, kFp8Scales, "") == nullptr &&
         std::ranges::none_of(kComputed, [&](auto end) { return tensor.name.ends_with(end); })) {
       unknown.push_back(tensor.name);
     }

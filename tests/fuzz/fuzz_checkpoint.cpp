@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,18 +30,22 @@ const std::filesystem::path& folder() {
 
 void put(const char* name, std::string_view text) { std::ofstream(folder() / name, std::ios::binary) << text; }
 
-// One tensor of every rule that does something, 8 bytes a row.
-void put_tensors() {
+// One tensor of every rule that does something, 8 bytes a row; with scales, one of them in eight-bit floats.
+void put_tensors(bool has_scales) {
   std::string header, data;
-  for (const char* name : {"model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight",
-                           "model.layers.0.self_attn.k_proj.bias", "model.norm.weight", "lm_head.weight"}) {
-    const bool is_vector = std::string_view(name).ends_with("bias") || std::string_view(name).ends_with("norm.weight");
+  const auto add = [&](const std::string& name, const char* dtype, const char* shape, std::size_t bytes) {
     const std::size_t begin = data.size();
-    data.append(is_vector ? 16 : 64, '\1');
-    header += (header.empty() ? "{\"" : ",\"") + std::string(name) +
-              "\":{\"dtype\":\"BF16\",\"shape\":" + (is_vector ? "[8]" : "[8,4]") + ",\"data_offsets\":[" +
-              std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
-  }
+    data.append(bytes, '\1');
+    header += (header.empty() ? "{\"" : ",\"") + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
+              ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
+  };
+  const std::string query = "model.layers.0.self_attn.q_proj.weight";
+  add("model.embed_tokens.weight", "BF16", "[8,4]", 64);
+  add(query, has_scales ? "F8_E4M3" : "BF16", "[8,4]", has_scales ? 32 : 64);
+  if (has_scales) add(query + "_scale_inv", "F32", "[3,2]", 24);
+  add("model.layers.0.self_attn.k_proj.bias", "BF16", "[8]", 16);
+  add("model.norm.weight", "BF16", "[8]", 16);
+  add("lm_head.weight", "BF16", "[8,4]", 64);
   header += "}";
   const std::uint64_t size = header.size();
   put("model.safetensors", std::string(reinterpret_cast<const char*>(&size), sizeof size) + header + data);
@@ -49,9 +54,12 @@ void put_tensors() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const bool has_tensors = (put_tensors(), true);
-  PLM_CHECK(has_tensors);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  static std::optional<bool> has_scales;
+  if (const bool wants_scales = text.find("fp8") != std::string_view::npos; has_scales != wants_scales) {
+    put_tensors(wants_scales);
+    has_scales = wants_scales;
+  }
   const std::size_t cut = text.find('\0');
   put("config.json", text.substr(0, cut));
   put("generation_config.json", cut == std::string_view::npos ? "{}" : text.substr(cut + 1));

@@ -21,7 +21,7 @@ class CheckpointFolder {
   struct Tensor {
     std::vector<std::uint64_t> shape;
     std::string dtype = "BF16";
-    std::vector<float> values = {};  ///< empty: all 0.25
+    std::vector<float> values = {};  ///< empty: all 0.25; of U8 and F8_E4M3 the bytes
   };
 
   std::map<std::string, std::string> config = {
@@ -117,7 +117,8 @@ class CheckpointFolder {
         if (tensor.dtype == "F32") data.append(reinterpret_cast<const char*>(&value), 4);
         if (tensor.dtype == "BF16") data.append(reinterpret_cast<const char*>(&bits), 2);
         if (tensor.dtype == "I8") data.push_back(1);
-        if (tensor.dtype == "U8") data.push_back(static_cast<char>(static_cast<std::uint8_t>(value)));
+        if (tensor.dtype == "U8" || tensor.dtype == "F8_E4M3")
+          data.push_back(static_cast<char>(static_cast<std::uint8_t>(value)));
       }
       header += (header.empty() ? "{\"" : ",\"") + name + "\":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[" + shape +
                 "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) + "]}";

@@ -20,7 +20,7 @@ namespace {
 
 struct Fixture {
   const char* name;
-  const char* gguf;    // what llama.cpp made of it
+  const char* gguf;    // what llama.cpp made of it; null: it was not kept
   float rounding = 0;  // of numbers that are computed and not copied, as a share
 };
 
@@ -65,6 +65,7 @@ class CheckpointFixture : public testing::TestWithParam<Fixture> {
 };
 
 TEST_P(CheckpointFixture, HasTheKeysOfTheConverter) {
+  if (GetParam().gguf == nullptr) return;
   const auto ours = open_checkpoint(folder());
   ASSERT_TRUE(ours) << ours.error().message;
   const auto theirs = converted();
@@ -81,6 +82,7 @@ TEST_P(CheckpointFixture, HasTheKeysOfTheConverter) {
 }
 
 TEST_P(CheckpointFixture, HasTheTensorsOfTheConverter) {
+  if (GetParam().gguf == nullptr) return;
   const auto ours = open_checkpoint(folder()).value();
   const auto theirs = converted();
   EXPECT_EQ(ours->tensors().size(), theirs->tensors().size());
@@ -136,6 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fixture{"llama_rope_llama3", "llama_rope_llama3-f32.gguf"},
         Fixture{"llama_rope_yarn", "llama_rope_yarn-bf16.gguf"},
         Fixture{"llama_tied_mqa_hd", "llama_tied_mqa_hd-bf16.gguf"}, Fixture{"mixtral", "mixtral-bf16.gguf"},
+        Fixture{"mistral_swa", "mistral_swa-bf16.gguf"}, Fixture{"llama_q256", nullptr},
         Fixture{"qwen3_moe", "qwen3_moe-bf16.gguf"}, Fixture{"gpt_oss", "gpt_oss-bf16.gguf"},
         Fixture{"gpt_oss_notrunc", "gpt_oss-bf16.gguf"}, Fixture{"deepseek_v2", "deepseek_v2-bf16.gguf"},
         Fixture{"deepseek_v2_lite", "deepseek_v2_lite-bf16.gguf"}, Fixture{"deepseek_v3", "deepseek_v3-bf16.gguf"},
@@ -318,6 +321,80 @@ TEST(Checkpoint, CodesOfMxfp4AreTakenOver) {
   folder.config["quantization_config"] = "{\"quant_method\": \"gptq\"}";
   folder.write();
   EXPECT_NAMES(refusal(folder), "quantization_config");
+}
+
+// Every code, in blocks of 3 rows and 10 columns, which do not fill the matrix.
+TEST(Checkpoint, EightBitFloatsAreExpandedByTheScalesOfTheirBlocks) {
+  CheckpointFolder folder;
+  folder.config["quantization_config"] =
+      "{\"quant_method\": \"fp8\", \"fmt\": \"e4m3\", \"weight_block_size\": [3, 10]}";
+  std::vector<float> codes, scales;
+  for (std::size_t i = 0; i < 32 * 16; ++i) codes.push_back(static_cast<float>(i % 256 % 128 == 127 ? 1 : i % 256));
+  for (std::size_t i = 0; i < 11 * 2; ++i) scales.push_back(0.25F * static_cast<float>(i + 1));
+  const std::string name = "model.layers.0.mlp.up_proj.weight";
+  folder.tensors[name] = {{32, 16}, "F8_E4M3", codes};
+  folder.tensors[name + "_scale_inv"] = {{11, 2}, "F32", scales};
+  folder.write();
+  const auto file = open_checkpoint(folder.path()).value();
+  EXPECT_TRUE(file->warnings().empty());
+  const TensorEntry& tensor = *file->find_tensor("blk.0.ffn_up.weight");
+  EXPECT_EQ(tensor.type->name, "BF16");
+  const auto values = numbers(*file, tensor);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<int>(codes[i]);
+    const int exponent = code / 8 % 16, mantissa = code % 8;
+    const double size = exponent == 0 ? mantissa / 512.0 : (1 + mantissa / 8.0) * std::exp2(exponent - 7);
+    const double expected = (code < 128 ? size : -size) * scales[i / 16 / 3 * 2 + i % 16 / 10];
+    ASSERT_EQ(values[i], float_from_bf16(bf16_from_float(static_cast<float>(expected)))) << i;
+  }
+  folder.tensors[name + "_scale_inv"].shape = {2, 11};
+  folder.write();
+  EXPECT_NAMES(refusal(folder), "tensor " + name + ": has no tensor _scale_inv of F32 scales [11, 2]");
+  folder.config["quantization_config"] = "{\"quant_method\": \"fp8\"}";
+  folder.write();
+  EXPECT_NAMES(refusal(folder), "quantization_config.weight_block_size");
+  folder.config.erase("quantization_config");
+  folder.write();
+  EXPECT_NAMES(refusal(folder), "quantization_config");
+}
+
+// DeepSeek-V3: such matrices are cut up, put behind one another, and a layer more predicts a second token.
+TEST(Checkpoint, EightBitFloatsMayMoveBesides) {
+  CheckpointFolder plain, scaled;
+  std::vector<float> codes(16 * 16), expanded;
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<float>(0x30 + i % 16);
+  for (const float code : codes) {
+    const auto bits = static_cast<int>(code);
+    expanded.push_back(static_cast<float>((1 + bits % 8 / 8.0) * std::exp2(bits / 8 - 7) * 2));
+  }
+  const std::string name = "model.layers.1.self_attn.q_proj.weight";  // whose rows are brought to pairs
+  plain.tensors[name].values = expanded;
+  plain.write();
+  scaled.tensors[name] = {{16, 16}, "F8_E4M3", codes};
+  scaled.tensors[name + "_scale_inv"] = {{1, 1}, "F32", {2}};
+  scaled.tensors["model.layers.2.eh_proj.weight"] = {{16, 16}};
+  scaled.tensors["model.layers.2.input_layernorm.weight"] = {{16}};
+  scaled.config["num_nextn_predict_layers"] = "1";
+  scaled.config["quantization_config"] = "{\"quant_method\": \"fp8\", \"weight_block_size\": [128, 128]}";
+  scaled.write();
+  const auto expected = open_checkpoint(plain.path()).value(), found = open_checkpoint(scaled.path()).value();
+  EXPECT_TRUE(found->warnings().empty());
+  ASSERT_EQ(found->tensors().size(), expected->tensors().size());
+  for (const TensorEntry& tensor : expected->tensors()) {
+    EXPECT_EQ(numbers(*found, *found->find_tensor(tensor.name)), numbers(*expected, tensor)) << tensor.name;
+  }
+  std::map<std::string, CheckpointFolder::Tensor> experts;
+  make_mixture(scaled);
+  for (auto& [tensor, entry] : scaled.tensors) {
+    if (tensor.find(".w1.") != std::string::npos) entry = {{32, 16}, "F8_E4M3", std::vector<float>(512, 0x38)};
+    if (tensor.find(".w1.") != std::string::npos) experts[tensor + "_scale_inv"] = {{1, 1}, "F32", {3}};
+  }
+  scaled.tensors.merge(experts);
+  scaled.write();
+  const auto mixture = open_checkpoint(scaled.path()).value();
+  for (const float value : numbers(*mixture, *mixture->find_tensor("blk.0.ffn_gate_exps.weight"))) {
+    ASSERT_EQ(value, 3.0F);
+  }
 }
 
 TEST(Checkpoint, ReadsShardsAsOneFile) {

@@ -118,7 +118,6 @@ Result<void> complete_draft(CheckpointDraft& draft) {
   const ConfigReader& config = draft.config;
   PLM_TRY(demand_text(config, "hidden_act", "silu"));
   PLM_TRY(config.integer_or("moe_layer_freq", 1, {1, 1}));
-  PLM_TRY(config.integer_or("num_nextn_predict_layers", 0, {0, 0}));
   for (const auto& [setting, expected] : {std::pair{"attention_bias", false}, std::pair{"rope_interleave", true}}) {
     PLM_TRY_ASSIGN(const bool value, config.boolean_or(setting, expected));
     if (value != expected) return config.error(setting, fmt::format("{}; this version knows no other", expected));
