@@ -4,6 +4,7 @@
 
 #include "base/system_memory.h"
 #include "model/checkpoint.h"
+#include "model/layers/encoder_model.h"
 
 namespace plm {
 
@@ -82,9 +83,11 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
   // The header is checked whole before the first weight is touched: a bad file costs nothing.
   PLM_TRY_ASSIGN(ModelFile model_file, ModelFile::open(engine->file_));
   PLM_TRY_ASSIGN(const Architecture* architecture, find_architecture(model_file));
-  engine->kind_ = model_file.has_tensor(kScoreTensor) ? ModelKind::scorer
-                  : architecture->is_encoder          ? ModelKind::encoder
-                                                      : ModelKind::writer;
+  // An encoder may have kept the head that it was trained with: asked to write, it fills masks.
+  const bool fills_masks = options.use == ModelUse::writing && model_file.has_tensor(kMaskHeadTensor);
+  engine->kind_ = model_file.has_tensor(kScoreTensor)        ? ModelKind::scorer
+                  : architecture->is_encoder && !fills_masks ? ModelKind::encoder
+                                                             : ModelKind::writer;
   PLM_TRY(check_use(model_file, engine->kind_, options.use));
   PLM_TRY_ASSIGN(engine->tokenizer_, Tokenizer::load(engine->file_));
   engine->texts_ = std::make_unique<VocabularyTexts>(*engine->tokenizer_);
@@ -119,7 +122,15 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::string& path, std::uniqu
 }
 
 Result<void> Engine::read_diffusion(const Architecture& architecture) {
-  PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file_, architecture.diffusion));
+  if (kind_ != ModelKind::writer) return {};
+  std::shared_ptr<const GgufFile> file = file_;
+  // A folder's settings may leave to its tokeniser which token is the mask.
+  const auto mask = vocabulary().special(SpecialToken::mask);
+  if (mask.has_value() && file_->find("tokenizer.ggml.mask_token_id") == nullptr) {
+    const std::string setting = fmt::format("tokenizer.ggml.mask_token_id={}", *mask);
+    PLM_TRY_ASSIGN(file, GgufFile::overridden(file_, std::span(&setting, 1)));
+  }
+  PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file, architecture.diffusion));
   if (diffusion_.has_value() && !vocabulary().contains(diffusion_->mask_token)) {
     return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file_->path(),
                 diffusion_->mask_token, vocabulary().size());

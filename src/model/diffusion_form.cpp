@@ -35,4 +35,13 @@ Result<void> add_diffusion_settings(CheckpointDraft& draft, const DiffusionTrait
   return add_mask_token(draft, traits.mask_token);
 }
 
+bool fills_masks(const ConfigReader& config) {
+  const auto classes = config.texts_or_none("architectures");
+  return classes.has_value() && !classes->empty() && classes->front().ends_with("ForMaskedLM");
+}
+
+bool has_own_words(const ConfigReader& config) {
+  return fills_masks(config) && !config.boolean_or("tie_word_embeddings", true).value_or(true);
+}
+
 }  // namespace plm

@@ -14,4 +14,11 @@ namespace plm {
 /// be told of it. Errors (bad_input) name the setting.
 [[nodiscard]] Result<void> add_diffusion_settings(CheckpointDraft& draft, const DiffusionTraits& traits);
 
+// For TensorRule::applies, of encoders: whether the checkpoint's class fills masks (others may keep the head that they
+// were trained with, and not use it), and whether its head has a matrix of its own in place of the embedding.
+[[nodiscard]] bool fills_masks(const ConfigReader& config);
+[[nodiscard]] bool has_own_words(const ConfigReader& config);
+/// Of a tensor that stands twice.
+[[nodiscard]] inline bool is_never_read(const ConfigReader&) { return false; }
+
 }  // namespace plm

@@ -3,12 +3,14 @@
 // Covers src/decode/page.cpp, src/decode/decoders/decoder_diffusion.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
 
 #include "engine_runs.h"
 #include "format/safetensors.h"
+#include "model/mask_head_folder.h"
 
 namespace plm {
 namespace {
@@ -50,7 +52,11 @@ const Trace kTraces[] = {
     {kDream, "gen_trace.maskgit_plus", {{"schedule", "timestep"}, {"passes", "8"}}, 16},
     {kDream, "gen_trace.entropy", {{"schedule", "timestep"}, {"passes", "8"}, {"confidence", "neg_entropy"}}, 16},
     {kSdar, "gen_trace", {{"schedule", "count"}, {"passes", "20"}}, 18},
-    {kFastDllm, "gen_trace", {{"schedule", "threshold"}, {"threshold", "0.4"}}, 13},
+    {kFastDllm, "gen_trace", {{"schedule", "threshold"}, {"threshold", "0.1"}}, 13},
+    {kFastDllm,
+     "gen_trace.sub_blocks",
+     {{"schedule", "threshold"}, {"threshold", "0.1"}, {"sub_block_length", "4"}},
+     13},
 };
 
 // The page after every pass, the first one as it began.
@@ -88,6 +94,21 @@ TEST(MaskedFamilies, PagesAreWrittenAsTheOracleWritesThem) {
     const auto golden = SafetensorsFile::open(trace.family.golden()).value();
     EXPECT_EQ(written_pages(trace, numbers<TokenId>(*golden, "gen_prompt")), numbers<TokenId>(*golden, trace.trace));
   }
+}
+
+// Its mask is the one that the tokeniser names. Asked for vectors, it is the encoder that it was.
+TEST(MaskedFamilies, AnEncoderWithTheHeadItWasTrainedWithWritesAPage) {
+  const MaskHeadFolder folder("bert", "Bert", MaskHeadFolder::kOfBert);
+  EXPECT_EQ(load_engine(folder.path(), {.use = ModelUse::embedding})->kind(), ModelKind::encoder);
+  const auto engine = load_engine(folder.path());
+  ASSERT_TRUE(engine->diffusion().has_value());
+  const TokenId mask = engine->diffusion()->mask_token;
+  EXPECT_EQ(mask, engine->vocabulary().special(SpecialToken::mask));
+  Settings settings(parallel_parameters());
+  const Written written =
+      write(*engine, {.prompt = {2, 17, 60}, .max_tokens = 6, .ignore_end = true, .parallel = &settings});
+  EXPECT_EQ(written.ids.size(), 6U);
+  EXPECT_EQ(std::ranges::count(written.ids, mask), 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mask_head_folder.h"
 #include "model/checkpoint.h"
 #include "oracle_numbers.h"
 #include "single_sequence.h"
@@ -92,6 +93,27 @@ TEST(EncoderModel, RefusesPositionsThatWereNotLearned) {
   SingleSequence ours(open_checkpoint(std::string(PLM_GOLDEN) + "/oracle/bert-f32.gguf").value(), {.threads = 1});
   EXPECT_EQ(ours.encode(std::vector<std::int32_t>(128, 5)).size(), 128U);
   EXPECT_THROW(ours.encode(std::vector<std::int32_t>(129, 5)), std::runtime_error);
+}
+
+TEST(EncoderModel, AHeadThatFillsMasksGivesLogits) {
+  const std::tuple<const char*, const char*, MaskHeadFolder::Names, double> cases[] = {
+      {"bert", "Bert", MaskHeadFolder::kOfBert, 1e-12},
+      {"modernbert", "ModernBert", {"head.dense.weight", "", "head.norm.weight", "", "decoder.bias"}, 1e-5}};
+  for (const auto& [name, kind, names, epsilon] : cases) {
+    const MaskHeadFolder folder(name, kind, names);
+    SingleSequence ours(open_checkpoint(folder.path()).value(), {.threads = 1});
+    EXPECT_TRUE(ours.gguf->warnings().empty()) << ours.gguf->warnings().front();
+    const TensorEntry& table = *ours.gguf->find_tensor("token_embd.weight");
+    std::vector<float> words(table.element_count());
+    const StorageType& type = *find_storage_type(table.type->id);
+    type.unpack(ours.gguf->read(table)->bytes.data(), words.data(), words.size() / type.block_size);
+    const std::vector<std::int32_t> tokens{2, 17, 60, 103, 9, 300, 3};
+    const auto states = ours.encode(tokens);
+    const auto logits = ours.append_block(tokens);
+    for (std::size_t row = 0; row < tokens.size(); ++row) {
+      EXPECT_LE(largest_difference(logits[row], folder.logits(states[row], words, epsilon)), 1e-4F) << name << row;
+    }
+  }
 }
 
 TEST(EncoderModel, RefusesWhatItDoesNotDo) {

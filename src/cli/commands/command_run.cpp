@@ -108,10 +108,15 @@ Result<Prompt> read_prompt(const Invocation& call) {
   return prompt;
 }
 
-Result<std::vector<TokenId>> encode(const Prompt& prompt, const Settings& settings, const Tokenizer& tokenizer) {
+Result<std::vector<TokenId>> encode(const Prompt& prompt, const Settings& settings, const Engine& engine) {
   if (!prompt.text.has_value()) return prompt.ids;
   const EncodeOptions options{.add_special = !settings.boolean("no_bos"), .parse_special = settings.boolean("special")};
-  return tokenizer.encode(*prompt.text, options);
+  PLM_TRY_ASSIGN(std::vector<TokenId> tokens, engine.tokenizer().encode(*prompt.text, options));
+  // What an encoder expects behind a text would end it before the page.
+  const std::vector<TokenId>& after = engine.tokenizer().surroundings().after;
+  const bool is_ended = options.add_special && engine.diffusion().has_value() && tokens.size() >= after.size();
+  if (is_ended) tokens.resize(tokens.size() - after.size());
+  return tokens;
 }
 
 // One text as it is being written.
@@ -217,7 +222,7 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
   }
   if (request.guidance_scale != 1) {
     const Prompt negative{.text = settings.text("negative_prompt"), .ids = {}};
-    PLM_TRY_ASSIGN(request.negative_prompt, encode(negative, settings, engine.tokenizer()));
+    PLM_TRY_ASSIGN(request.negative_prompt, encode(negative, settings, engine));
   }
   if (settings.was_given("trace") || settings.was_given("recipe_out")) {
     request.trace_top = static_cast<std::size_t>(settings.integer("trace_top"));
@@ -241,7 +246,7 @@ Result<int> Run::run() {
   PLM_TRY_ASSIGN(const auto engine, load_engine(call_, path, sequences + 1));
   vocabulary_ = &engine->vocabulary();
   load_ms_ = since_start_.elapsed_ms();
-  PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, engine->tokenizer()));
+  PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, *engine));
   PLM_TRY_ASSIGN(const GenerationRequest request, this->request(*engine));
   if (call_.settings.was_given("trace")) {
     PLM_TRY_ASSIGN(trace_, TraceFile::create(call_.settings.text("trace")));

@@ -19,6 +19,16 @@ std::vector<std::size_t> choose(const ParallelPolicy& policy, const Step& step) 
   return places;
 }
 
+// Of the open positions of a block those that may be decided next: of the first sub-block that has some.
+std::vector<std::size_t> next_positions(const ParallelPolicy& policy, const PlannedBlock& block,
+                                        std::vector<std::size_t> open) {
+  const auto length = static_cast<std::size_t>(policy.settings.integer("sub_block_length"));
+  if (length == 0 || open.empty()) return open;
+  const std::size_t part = (open.front() - block.start) / length;
+  std::erase_if(open, [&](std::size_t at) { return (at - block.start) / length != part; });
+  return open;
+}
+
 Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   const ParallelPolicy& policy = *job.parallel;
   Page page(session, job);
@@ -30,7 +40,7 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
     const std::size_t open_at_start = page.open_in(block).size();
     bool is_finished = false;
     for (std::size_t index = 0; !is_finished; ++index) {
-      const std::vector<std::size_t> positions = page.open_in(block);
+      const std::vector<std::size_t> positions = next_positions(policy, block, page.open_in(block));
       if (positions.empty()) break;
       const Task<Result<std::vector<Proposal>>> proposing = page.propose(block, positions);
       const Result<std::vector<Proposal>> proposals = co_await proposing;
@@ -49,13 +59,28 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   co_return page.finish();
 }
 
+constexpr Parameter kParameters[] = {
+    {
+        .name = "sub_block_length",
+        .summary =
+            "a block is decided in parts of so many positions, one after another, all of it being seen (Fast-dLLM "
+            "v2: 8); 0: as a whole",
+        .type = ParameterType::integer,
+        .standard = std::int64_t{0},
+        .min = 0,
+        .max = 1U << 20,
+        .unit = "tokens",
+    },
+};
+
 }  // namespace
 
 extern constinit const DecoderDefinition decoder_diffusion = {
     .head = {.name = "diffusion",
              .aliases = "masked, parallel",
              .summary = "fills a page of masks, in every pass the positions that the schedule chooses",
-             .source = "LLaDA, arXiv 2502.09992; datasheet part XIII"},
+             .source = "LLaDA, arXiv 2502.09992; datasheet part XIII",
+             .parameters = kParameters},
     .fills_masks = true,
     .run = run,
 };

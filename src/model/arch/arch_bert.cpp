@@ -1,8 +1,10 @@
 // BERT (Devlin et al., arXiv 1810.04805) and what has its shape: MiniLM, bge, e5, and RoBERTa and XLM-R (arXiv
 // 1911.02116), whose first rows of positions, never used, are left out of the file. Norms behind the sums, learned
-// positions, biases everywhere, GELU in its exact form.
+// positions, biases everywhere, GELU in its exact form. Checkpoints that keep the head they were trained with
+// fill masks (Mask-Predict, arXiv 1904.09324).
 // Tested by tests/model/test_encoders.cpp against an independent float32 oracle.
 #include "model/architecture.h"
+#include "model/diffusion_form.h"
 #include "model/layers/encoder_model.h"
 
 namespace plm {
@@ -71,6 +73,23 @@ constexpr TensorRule kTensors[] = {
     {"classifier.dense.bias", "cls.bias"},
     {"classifier.out_proj.weight", "cls.output.weight"},
     {"classifier.out_proj.bias", "cls.output.bias"},
+    // The head that fills masks, of BERT, then of RoBERTa; the bias stands twice.
+    {.from = "cls.predictions.transform.dense.weight", .to = "output_transform.weight", .applies = fills_masks},
+    {.from = "cls.predictions.transform.dense.bias", .to = "output_transform.bias", .applies = fills_masks},
+    {.from = "cls.predictions.transform.LayerNorm.weight",
+     .to = "output_transform_norm.weight",
+     .applies = fills_masks},
+    {.from = "cls.predictions.transform.LayerNorm.bias", .to = "output_transform_norm.bias", .applies = fills_masks},
+    {.from = "cls.predictions.bias", .to = "output.bias", .applies = fills_masks},
+    {.from = "cls.predictions.decoder.weight", .to = "output.weight", .applies = has_own_words},
+    {.from = "cls.predictions.decoder.bias", .to = "output.bias", .applies = is_never_read},
+    {.from = "lm_head.dense.weight", .to = "output_transform.weight", .applies = fills_masks},
+    {.from = "lm_head.dense.bias", .to = "output_transform.bias", .applies = fills_masks},
+    {.from = "lm_head.layer_norm.weight", .to = "output_transform_norm.weight", .applies = fills_masks},
+    {.from = "lm_head.layer_norm.bias", .to = "output_transform_norm.bias", .applies = fills_masks},
+    {.from = "lm_head.bias", .to = "output.bias", .applies = fills_masks},
+    {.from = "lm_head.decoder.weight", .to = "output.weight", .applies = has_own_words},
+    {.from = "lm_head.decoder.bias", .to = "output.bias", .applies = is_never_read},
 };
 
 Result<void> complete_draft(CheckpointDraft& draft) {
@@ -92,6 +111,8 @@ Result<void> complete_draft(CheckpointDraft& draft) {
 constexpr HuggingFaceForm kForm = {
     .classes = kClasses, .settings = kSettings, .tensors = kTensors, .prefixes = kPrefixes, .complete = complete_draft};
 
+constexpr DiffusionTraits kTraits{};
+
 }  // namespace
 
 extern constinit const Architecture arch_bert = {
@@ -100,6 +121,7 @@ extern constinit const Architecture arch_bert = {
              .source = "arXiv 1810.04805"},
     .load = &load,
     .huggingface = &kForm,
+    .diffusion = &kTraits,
     .is_encoder = true,
 };
 

@@ -1,8 +1,9 @@
 // ModernBERT (Warner et al., arXiv 2412.13663): norms before the branches and without biases, none before the first
 // attention; rotary positions by halves; a gated feed-forward network; two layers of three see only what is near, and
-// are rotated with a base of their own.
+// are rotated with a base of their own. Checkpoints that keep the head they were trained with fill masks.
 // Tested by tests/model/test_encoders.cpp against an independent float32 oracle.
 #include "model/architecture.h"
+#include "model/diffusion_form.h"
 #include "model/layers/encoder_model.h"
 #include "model/sequence_head.h"
 
@@ -74,6 +75,10 @@ constexpr TensorRule kTensors[] = {
     {"head.norm.weight", "cls.norm.weight"},
     {"classifier.weight", "cls.output.weight"},
     {"classifier.bias", "cls.output.bias"},
+    {.from = "head.dense.weight", .to = "output_transform.weight", .applies = fills_masks},
+    {.from = "head.norm.weight", .to = "output_transform_norm.weight", .applies = fills_masks},
+    {.from = "decoder.weight", .to = "output.weight", .applies = has_own_words},
+    {.from = "decoder.bias", .to = "output.bias", .applies = fills_masks},
 };
 
 // Base of the rotary positions of a kind of layer: a setting of its own, or a section of transformers 5 and later.
@@ -119,6 +124,8 @@ Result<void> complete_draft(CheckpointDraft& draft) {
 constexpr HuggingFaceForm kForm = {
     .classes = kClasses, .settings = kSettings, .tensors = kTensors, .prefixes = kPrefixes, .complete = complete_draft};
 
+constexpr DiffusionTraits kTraits{};
+
 }  // namespace
 
 extern constinit const Architecture arch_modern_bert = {
@@ -127,6 +134,7 @@ extern constinit const Architecture arch_modern_bert = {
              .source = "arXiv 2412.13663"},
     .load = &load,
     .huggingface = &kForm,
+    .diffusion = &kTraits,
     .is_encoder = true,
     .score_curve = "gelu",
 };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/layers/output_head.h"
-
 namespace plm {
 
 EncoderModel::EncoderModel(EncoderConfig config, Device& device)
@@ -35,6 +33,22 @@ Result<void> EncoderModel::load_weights(WeightReader& reader) {
   if (config_.norms_before) {
     PLM_TRY_ASSIGN(final_norm_, LayerNorm::load(reader, "output_norm", hidden, config_.norm_epsilon));
   }
+  return reader.has(std::string(kMaskHeadTensor)) ? load_mask_head(reader) : Result<void>();
+}
+
+Result<void> EncoderModel::load_mask_head(WeightReader& reader) {
+  const ModelShape& shape = config_.shape;
+  const MatrixSize square{.outputs = shape.hidden_size, .inputs = shape.hidden_size};
+  const MatrixSize words{.outputs = shape.vocab_size, .inputs = shape.hidden_size};
+  MaskHead& head = mask_head_.emplace();
+  PLM_TRY_ASSIGN(head.transform, Linear::load(reader, "output_transform", WeightRole::head, square));
+  PLM_TRY_ASSIGN(head.norm, LayerNorm::load(reader, "output_transform_norm", shape.hidden_size, config_.norm_epsilon));
+  const bool is_tied = !reader.has("output.weight");
+  PLM_TRY_ASSIGN(head.words, reader.matrix(is_tied ? "token_embd.weight" : "output.weight", WeightRole::head, words));
+  if (reader.has("output.bias")) {
+    PLM_TRY_ASSIGN(head.bias, reader.vector("output.bias", WeightRole::bias, shape.vocab_size));
+  }
+  output_head_.bias = head.bias.get();
   return {};
 }
 
@@ -169,7 +183,29 @@ Result<void> EncoderModel::enqueue(const PassRows& rows, const StateLayout& layo
   }
   if (final_norm_.has_value()) (*final_norm_)(device_, at.x, at.x);
   if (probe) probe("final_norm", at.x);
-  return OutputHead::enqueue_hidden(device_, at.x, rows);
+  return enqueue_readings(rows, at);
+}
+
+Result<void> EncoderModel::enqueue_head(const View& hidden, const PassRows& rows) {
+  PLM_TRY(workspace_.reset());
+  Activations at;
+  for (View* view : {&at.x, &at.normed, &at.delta}) {
+    PLM_TRY_ASSIGN(*view, workspace_.take(hidden.rows, hidden.columns));
+  }
+  device_.copy(at.x, hidden);
+  if (final_norm_.has_value()) (*final_norm_)(device_, at.x, at.x);
+  return enqueue_readings(rows, at);
+}
+
+Result<void> EncoderModel::enqueue_readings(const PassRows& rows, const Activations& at) {
+  const auto wants_logits = [](const Yield& yield) { return OutputHead::needs_logits(yield.kind); };
+  if (!mask_head_.has_value() || std::ranges::none_of(rows.yields, wants_logits)) {
+    return OutputHead::enqueue_hidden(device_, at.x, rows);
+  }
+  mask_head_->transform(device_, at.x, at.normed);
+  device_.apply(at.normed, Curve::gelu_erf);
+  mask_head_->norm(device_, at.normed, at.delta);
+  return output_head_.enqueue(device_, workspace_, *mask_head_->words, {at.x, at.delta}, rows);
 }
 
 void EncoderModel::run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const {

@@ -2,9 +2,10 @@
 // what comes out is the hidden state of each. One layer, with its norms behind the sums:
 //   h = norm(x + W_o attention(W_q x, W_k x, W_v x))
 //   x = norm(h + W_down activation(W_up h))
-// Keys and values are needed within their own layer only, so all layers share one place in a sequence's pages and a
-// sequence is read whole, in one pass, as scratch. Tested by tests/model/test_encoders.cpp against an independent
-// float32 oracle.
+// Where the file has a head that fills masks, its logits are those of E norm(activation(W x + b)) + c, over the
+// embedding E or a matrix of the head's own. Keys and values are needed within their own layer only, so all layers
+// share one place in a sequence's pages and a sequence is read whole, in one pass, as scratch. Tested by
+// tests/model/test_encoders.cpp against an independent float32 oracle.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,9 @@
 
 namespace plm {
 
+/// Tensor that tells an encoder that fills masks. The head: output_transform, output_transform_norm, output.
+inline constexpr std::string_view kMaskHeadTensor = "output_transform.weight";
+
 class EncoderModel : public Model {
  public:
   /// Checks all tensors, then takes them to the device. Errors name the tensor; a tensor or key that is left over is
@@ -28,11 +32,9 @@ class EncoderModel : public Model {
 
   [[nodiscard]] const ModelShape& shape() const override { return config_.shape; }
   [[nodiscard]] Result<StateLayout> state_layout(const KvTypes& types) const override;
-  /// Error (usage): a position or token type that the tables lack, or a yield of logits.
+  /// Error (usage): a position or token type that the tables lack, or a yield of logits where there is no head.
   Result<void> enqueue(const PassRows& rows, const StateLayout& layout, const Probe& probe) override;
-  Result<void> enqueue_head(const View& hidden, const PassRows& rows) override {
-    return OutputHead::enqueue_hidden(device_, hidden, rows);
-  }
+  Result<void> enqueue_head(const View& hidden, const PassRows& rows) override;
 
  private:
   struct Layer {
@@ -40,6 +42,14 @@ class EncoderModel : public Model {
     Attention attention;
     LayerNorm ffn_norm;
     FeedForward ffn;  // its gate is empty where the network has none
+  };
+
+  // See the head of this file.
+  struct MaskHead {
+    Linear transform;
+    LayerNorm norm;
+    std::unique_ptr<Weight> words;  // [vocab_size, hidden_size]
+    std::unique_ptr<Weight> bias;   // [vocab_size] or null
   };
 
   // Activations of one pass, reused by every layer.
@@ -60,10 +70,12 @@ class EncoderModel : public Model {
   Result<void> load_weights(WeightReader& reader);
   Result<void> load_tables(WeightReader& reader);
   Result<void> load_layer(WeightReader& reader, std::size_t index);
+  Result<void> load_mask_head(WeightReader& reader);
   Result<Activations> take_activations(std::size_t rows);
   Result<void> take_angles(std::span<const std::uint32_t> positions);
   Result<void> take_ids(const PassRows& rows);
   void embed(const PassRows& rows, const Activations& at) const;
+  Result<void> enqueue_readings(const PassRows& rows, const Activations& at);
   void run_layer(const LayerPass& pass, std::size_t index, const Activations& at) const;
   void run_ffn(const LayerPass& pass, const Layer& layer, const Activations& at, const View& in) const;
 
@@ -79,6 +91,8 @@ class EncoderModel : public Model {
   LayerNorm embedding_norm_;
   std::vector<Layer> layers_;
   std::optional<LayerNorm> final_norm_;
+  std::optional<MaskHead> mask_head_;
+  OutputHead output_head_;
 };
 
 }  // namespace plm

@@ -6,8 +6,6 @@
 namespace plm {
 namespace {
 
-bool needs_logits(YieldKind kind) { return kind != YieldKind::nothing && kind != YieldKind::hidden; }
-
 void enqueue_values(Device& device, const View& row, YieldResult& result) {
   result.values.resize(row.columns);
   device.download(row, std::as_writable_bytes(std::span(result.values)));
@@ -24,14 +22,14 @@ void enqueue_reading(Device& device, const Yield& yield, const View& logits, Yie
 
 }  // namespace
 
-Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Weight& head, const View& hidden,
+Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Weight& head, const FinalRows& hidden,
                                  const PassRows& rows) {
   PLM_CHECK(rows.statistics.size() == rows.yields.size() && rows.results.size() == rows.yields.size());
   asking_.clear();
   indices_.clear();
   for (std::size_t i = 0; i < rows.yields.size(); ++i) {
     const Yield& yield = rows.yields[i];
-    if (yield.kind == YieldKind::hidden) enqueue_values(device, hidden.row_range(yield.row, 1), rows.results[i]);
+    if (yield.kind == YieldKind::hidden) enqueue_values(device, hidden.states.row_range(yield.row, 1), rows.results[i]);
     if (!needs_logits(yield.kind)) continue;
     asking_.push_back(i);
     indices_.push_back(yield.row);
@@ -39,14 +37,14 @@ Result<void> OutputHead::enqueue(Device& device, Workspace& workspace, const Wei
   const std::size_t count = asking_.size();
   if (count == 0) return {};
   const std::size_t group_rows = std::min(count, kGroupRows);
-  PLM_TRY_ASSIGN(const View group_hidden, workspace.take(group_rows, hidden.columns));
+  PLM_TRY_ASSIGN(const View group_hidden, workspace.take(group_rows, hidden.for_logits.columns));
   PLM_TRY_ASSIGN(const View group_logits, workspace.take(group_rows, head.outputs));
   for (std::size_t begin = 0; begin < count; begin += group_rows) {
     const std::size_t size = std::min(group_rows, count - begin);
     const View chosen = group_hidden.row_range(0, size);
     const View logits = group_logits.row_range(0, size);
-    device.gather_rows(hidden, std::span(indices_).subspan(begin, size), chosen);
-    device.linear(head, chosen, logits);
+    device.gather_rows(hidden.for_logits, std::span(indices_).subspan(begin, size), chosen);
+    device.linear(head, chosen, logits, bias);
     if (scale != 1) device.scale(logits, scale);
     if (soft_cap > 0) device.soft_cap(logits, soft_cap);
     leave_out(device, std::span(asking_).subspan(begin, size), logits, rows);

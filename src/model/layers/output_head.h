@@ -12,14 +12,27 @@
 
 namespace plm {
 
+/// The rows of a pass after the last norm, [rows, hidden_size].
+struct FinalRows {
+  View states;      ///< what `hidden` yields
+  View for_logits;  ///< what the head is applied to: the same, but where a head has layers of its own
+
+  FinalRows(const View& both) : FinalRows(both, both) {}  // NOLINT(google-explicit-constructor)
+  FinalRows(const View& of_states, const View& of_logits) : states(of_states), for_logits(of_logits) {}
+};
+
 class OutputHead {
  public:
-  float soft_cap = 0;  ///< of logits; 0: none
-  float scale = 1;     ///< of logits, before that
+  const Weight* bias = nullptr;  ///< [vocab_size] on logits, or null
+  float soft_cap = 0;            ///< of logits; 0: none
+  float scale = 1;               ///< of logits, before that
 
-  /// Enqueues head and readings. `hidden`: [rows, hidden_size] after the last norm. `head`: [vocab_size, hidden_size].
-  Result<void> enqueue(Device& device, Workspace& workspace, const Weight& head, const View& hidden,
+  /// Enqueues head and readings. `head`: [vocab_size, hidden_size].
+  Result<void> enqueue(Device& device, Workspace& workspace, const Weight& head, const FinalRows& hidden,
                        const PassRows& rows);
+  [[nodiscard]] static bool needs_logits(YieldKind kind) {
+    return kind != YieldKind::nothing && kind != YieldKind::hidden;
+  }
   /// For networks without a head: hidden states only. Error (usage): a yield wants logits.
   static Result<void> enqueue_hidden(Device& device, const View& hidden, const PassRows& rows);
 
