@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/settings.h"
 #include "sampling/profile.h"
@@ -50,30 +51,87 @@ std::string profile_notes(const Parameter& parameter) {
   return notes;
 }
 
-std::string control_rows(const SamplerDefinition& sampler) {
+// What is said of a control besides its summary.
+struct Fact {
+  std::string_view name;
+  std::string text;
+  bool is_code = false;  // as it is typed
+};
+
+std::vector<Fact> facts_of(const SamplerDefinition& sampler, const Parameter& parameter) {
+  const auto note = std::find_if(sampler.notes.begin(), sampler.notes.end(),
+                                 [&](const ControlNote& each) { return each.parameter == parameter.name; });
+  const ControlNote found = note == sampler.notes.end() ? ControlNote{} : *note;
+  std::vector<Fact> facts = {{"default", value_text(parameter.standard), true},
+                             {"range", allowed_text(parameter)},
+                             {"neutral", value_text(parameter.neutral), true},
+                             {"unit", std::string(parameter.unit)},
+                             {"tag", std::string(tag_word(parameter.tag))},
+                             {"raised", std::string(found.effect)},
+                             {"also", std::string(parameter.aliases), true},
+                             {"elsewhere", std::string(found.dialects)},
+                             {"profiles", profile_notes(parameter)}};
+  std::erase_if(facts, [](const Fact& fact) { return fact.text.empty(); });
+  return facts;
+}
+
+std::string markdown_of(const SamplerDefinition& sampler) {
   std::string rows;
   for (const Parameter& parameter : sampler.head.parameters) {
-    const auto note = std::find_if(sampler.notes.begin(), sampler.notes.end(),
-                                   [&](const ControlNote& each) { return each.parameter == parameter.name; });
-    const ControlNote found = note == sampler.notes.end() ? ControlNote{} : *note;
     rows += fmt::format("\n### {}\n{}.\n\n| | |\n| --- | --- |\n", parameter.name, parameter.summary);
-    const auto row = [&rows](std::string_view name, const std::string& text) {
-      if (!text.empty()) rows += fmt::format("| {} | {} |\n", name, text);
-    };
-    row("default", code(value_text(parameter.standard)));
-    row("range", cell(allowed_text(parameter)));
-    row("neutral", code(value_text(parameter.neutral)));
-    row("unit", cell(parameter.unit));
-    row("tag", std::string(tag_word(parameter.tag)));
-    row("raised", cell(found.effect));
-    row("also", code(parameter.aliases));
-    row("elsewhere", cell(found.dialects));
-    row("profiles", cell(profile_notes(parameter)));
+    for (const auto& [name, text, is_code] : facts_of(sampler, parameter)) {
+      rows += fmt::format("| {} | {} |\n", name, is_code ? code(text) : cell(text));
+    }
   }
   return rows;
 }
 
+// Words under one another, behind a margin.
+std::string wrapped(std::string_view text, std::size_t margin, std::size_t width) {
+  std::string lines;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (column > 0 && column + 1 + word.size() > width) {
+      lines += "\n" + std::string(margin, ' ');
+      column = 0;
+    }
+    lines += (column > 0 ? " " : "") + std::string(word);
+    column += (column > 0 ? 1 : 0) + word.size();
+  }
+  return lines;
+}
+
+std::string text_of(const SamplerDefinition& sampler, const Parameter& parameter) {
+  constexpr std::size_t kIndent = 2, kMargin = 14, kWidth = 100;
+  std::string text =
+      fmt::format("\n{}: {}\n", parameter.name, wrapped(parameter.summary, kIndent, kWidth - parameter.name.size()));
+  for (const Fact& fact : facts_of(sampler, parameter)) {
+    text += fmt::format("  {:<12}{}\n", fact.name, wrapped(fact.text, kMargin, kWidth - kMargin));
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string control_text(std::string_view name) {
+  std::string text;
+  for (const SamplerDefinition* sampler : samplers()) {
+    const Definition& head = sampler->head;
+    const bool is_sampler = is_named(name, head.name, head.aliases);
+    std::string controls;
+    for (const Parameter& parameter : head.parameters) {
+      if (is_sampler || is_named(name, parameter.name, parameter.aliases)) controls += text_of(*sampler, parameter);
+    }
+    if (!is_sampler && controls.empty()) continue;
+    text += fmt::format("{}sampler {}: {}\n  {}\n  source: {}\n", text.empty() ? "" : "\n", head.name, head.summary,
+                        sampler->rule, head.source);
+    if (!head.aliases.empty()) text += fmt::format("  in an order also: {}\n", head.aliases);
+    text += controls;
+  }
+  return text;
+}
 
 std::string control_page() {
   std::string page =
@@ -86,7 +144,7 @@ std::string control_page() {
     const Definition& head = sampler->head;
     page += fmt::format("\n## {}\n{}. Source: {}.\n\n    {}\n", head.name, head.summary, head.source, sampler->rule);
     if (!head.aliases.empty()) page += fmt::format("\nIn an order also: {}.\n", code(head.aliases));
-    page += control_rows(*sampler);
+    page += markdown_of(*sampler);
   }
   return page;
 }

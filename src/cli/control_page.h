@@ -3,10 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace plm {
 
 /// Markdown.
 [[nodiscard]] std::string control_page();
+
+/// What the page says of one sampler, or of one control and the samplers that have it, for a terminal; empty when
+/// nothing is called so.
+[[nodiscard]] std::string control_text(std::string_view name);
 
 }  // namespace plm

@@ -12,7 +12,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/json.h"
 #include "base/utf8.h"
+#include "engine/sampling_defaults.h"
 #include "kernels/cpu_device.h"
 
 namespace plm {
@@ -105,6 +107,13 @@ Result<std::unique_ptr<Engine>> load_engine(Invocation& call, const std::string&
 Result<std::unique_ptr<Engine>> load_watched_engine(Invocation& call, const std::string& path, DeviceWatcher& watcher) {
   PLM_TRY_ASSIGN(auto device, make_device(call));
   return load_on(std::make_unique<WatchedDevice>(std::move(device), watcher), call, path, {.most_sequences = 2});
+}
+
+Json use_model_defaults(Invocation& call, const Engine& engine) {
+  if (call.settings.boolean("no_model_defaults")) return Json::object();
+  const SamplingDefaults defaults = read_sampling_defaults(engine.file());
+  for (const std::string& sentence : defaults.warnings) call.terminal.warning(sentence);
+  return apply_sampling_defaults(defaults, call.settings);
 }
 
 std::uint64_t chosen_seed(const Settings& settings) {

@@ -177,6 +177,10 @@ inline constexpr Parameter kEngineFlags[] = {
 [[nodiscard]] Result<std::unique_ptr<Engine>> load_watched_engine(Invocation& call, const std::string& path,
                                                                   DeviceWatcher& watcher);
 
+/// Sets what the model's makers advise for sampling where no flag says otherwise, unless --no-model-defaults; prints
+/// its warnings. Returns what was set, by name.
+Json use_model_defaults(Invocation& call, const Engine& engine);
+
 /// Bytes of memory the process has needed at most so far.
 [[nodiscard]] std::size_t peak_memory_bytes();
 

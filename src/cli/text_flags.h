@@ -1,4 +1,4 @@
-// The flags of commands that write one text and can tell all about it. Tested by tests/cli/test_sampling.py.
+// The flags of commands that write texts and can tell all about them. Tested by tests/cli/test_sampling.py.
 #pragma once
 
 #include "base/definition.h"
@@ -39,6 +39,10 @@ inline constexpr Parameter kLogprobsOfFlag = {
     .choices = "model, chain"};
 inline constexpr Parameter kEchoFlag = {
     .name = "echo", .summary = "log-probabilities also of the prompt's tokens", .type = ParameterType::boolean};
+inline constexpr Parameter kNoModelDefaultsFlag = {
+    .name = "no_model_defaults",
+    .summary = "sample as declared here, not as the makers of the model advise in its file",
+    .type = ParameterType::boolean};
 inline constexpr Parameter kTraceFlag = {.name = "trace",
                                          .summary = "writes what each sampler did to each token, for plm explain",
                                          .type = ParameterType::text,

@@ -12,11 +12,11 @@ namespace {
 constexpr std::size_t kMostTexts = 4096;  // stop strings, banned phrases
 constexpr std::string_view kNoDifference = "model.path";
 
-Json given_settings(const Settings* settings) {
+Json given_settings(const Settings* settings, std::span<const Parameter> parameters) {
   Json given = Json::object();
   if (settings == nullptr) return given;
   const Json all = settings->as_json();
-  for (const Parameter& parameter : sampling_parameters()) {
+  for (const Parameter& parameter : parameters) {
     if (settings->was_given(parameter.name)) given[std::string(parameter.name)] = all.at(std::string(parameter.name));
   }
   return given;
@@ -100,6 +100,14 @@ Result<GenerationRequest> read_request(const Reader& reader) {
   return request;
 }
 
+Result<void> read_settings(const Json& values, Settings& settings, std::string_view where) {
+  for (const auto& [key, value] : values.items()) {
+    const auto set = settings.set_json(key, value);
+    if (!set.has_value()) return fail(ErrorKind::bad_input, "{}: {}", where, set.error().message);
+  }
+  return {};
+}
+
 // "a.b.c" of every member that holds no others; a key that would not read as one is quoted.
 void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<std::string, std::string>>& fields) {
   if (!json.is_object() || json.empty()) {
@@ -136,7 +144,9 @@ Json make_recipe(const Engine& engine, const GenerationRequest& request, const G
             {"negative_prompt_ids", request.negative_prompt},
             {"guidance_scale", request.guidance_scale},
             {"trace_top", request.trace_top.value_or(0)}}},
-          {"sampling", given_settings(request.sampling)},
+          {"sampling", given_settings(request.sampling, sampling_parameters())},
+          {"sampling_from_model", facts.model_controls},
+          {"parallel", given_settings(request.parallel, parallel_parameters())},
           {"chain", generation.chain()},
           {"result",
            {{"text", result.text},
@@ -157,9 +167,14 @@ Result<ReadRecipe> read_recipe(const Json& recipe, std::string_view name) {
   read.engine_flags = *engine_flags;
   PLM_TRY_ASSIGN(read.request, read_request(reader));
   PLM_TRY_ASSIGN(const Json* sampling, reader.object("sampling"));
-  for (const auto& [key, value] : sampling->items()) {
-    const auto set = read.sampling.set_json(key, value);
-    if (!set.has_value()) return fail(ErrorKind::bad_input, "{}: sampling: {}", name, set.error().message);
+  PLM_TRY(read_settings(*sampling, read.sampling, fmt::format("{}: sampling", name)));
+  // Recipes of before these two had neither.
+  if (recipe.contains("sampling_from_model")) {
+    PLM_TRY_ASSIGN(read.model_controls, reader.texts(recipe, "sampling_from_model"));
+  }
+  if (recipe.contains("parallel")) {
+    PLM_TRY_ASSIGN(const Json* parallel, reader.object("parallel"));
+    PLM_TRY(read_settings(*parallel, read.parallel, fmt::format("{}: parallel", name)));
   }
   PLM_TRY(reader.object("result"));
   return read;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_forward.h"
+#include "decode/parallel_policy.h"
 #include "engine/engine.h"
 #include "engine/model_hash.h"
 
@@ -22,6 +23,8 @@ struct RecipeFacts {
   std::string model_path;
   ModelHash model;
   Json engine_flags;  ///< with which it was loaded, by name, as text; those that may be repeated as arrays
+  /// Names of the sampling controls (tag MODEL) whose values the model's file brought.
+  std::vector<std::string> model_controls = {};
 };
 
 /// What came of it.
@@ -36,9 +39,11 @@ struct RecipeResult {
 [[nodiscard]] Json make_recipe(const Engine& engine, const GenerationRequest& request, const Generation& generation,
                                const RecipeFacts& facts, const RecipeResult& result);
 
-/// A recipe as it was read. `request.sampling` is to be set to `sampling`.
+/// A recipe as it was read. `request.sampling` is to be set to `sampling`, `request.parallel` to `parallel`.
 struct ReadRecipe {
   Settings sampling{sampling_parameters()};
+  Settings parallel{parallel_parameters()};
+  std::vector<std::string> model_controls;
   GenerationRequest request;
   std::string model_path;
   Json engine_flags;

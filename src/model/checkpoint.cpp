@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "format/huggingface_folder.h"
 #include "model/architecture.h"
@@ -159,6 +161,38 @@ Result<void> add_end_tokens(const HuggingFaceFolder& folder, GgufWriter& keys) {
   return {};
 }
 
+// What the makers advise for sampling, under the keys that GGUF has for it. It is advice: a value that is no number is
+// passed over, and all of it is where the advice is not to sample.
+Result<void> add_sampling(const HuggingFaceFolder& folder, GgufWriter& keys) {
+  struct NumberRule {
+    const char* name;
+    std::string_view key;
+    bool is_whole = false;
+  };
+  constexpr NumberRule kNumbers[] = {
+      {"temperature", "general.sampling.temp"},
+      {"top_k", "general.sampling.top_k", true},
+      {"top_p", "general.sampling.top_p"},
+      {"min_p", "general.sampling.min_p"},
+      {"repetition_penalty", "general.sampling.penalty_repeat"},
+  };
+  PLM_TRY_ASSIGN(const auto text, folder.read_text("generation_config.json"));
+  if (!text) return {};
+  const auto parsed = parse_json(*text, "generation_config.json");
+  if (!parsed.has_value() || !parsed->is_object() || parsed->value("do_sample", Json(true)) == Json(false)) return {};
+  for (const NumberRule& rule : kNumbers) {
+    const auto found = parsed->find(rule.name);
+    if (found == parsed->end() || !found->is_number()) continue;
+    const auto number = found->get<double>();
+    if (!rule.is_whole) {
+      keys.add_f32(rule.key, static_cast<float>(number));
+    } else if (number >= 0 && number <= std::numeric_limits<std::int32_t>::max()) {
+      keys.add_i32(rule.key, static_cast<std::int32_t>(number));
+    }
+  }
+  return {};
+}
+
 // A model without weights is of use to nobody who wants to run it.
 Result<void> check_weights(const HuggingFaceFolder& folder, CheckpointUse use) {
   if (use != CheckpointUse::model || !folder.tensors().empty()) return {};
@@ -207,6 +241,7 @@ Result<std::shared_ptr<const GgufFile>> FolderTranslation::run() {
   }
   PLM_TRY(add_texts(*folder_, keys_));
   PLM_TRY(add_end_tokens(*folder_, keys_));
+  PLM_TRY(add_sampling(*folder_, keys_));
   parts_.header = keys_.header();
   for (const auto& shard : folder_->shards()) parts_.files.push_back(shard->mapped());
   return GgufFile::assemble(std::move(parts_), {.least_tensors = use_ == CheckpointUse::model ? 1U : 0U});

@@ -31,5 +31,23 @@ TEST(ControlPage, LeavesNoControlOut) {
   }
 }
 
+TEST(ControlPage, TellsOfOneControlInATerminal) {
+  const std::string one = control_text("top-p");
+  for (const char* part :
+       {"sampler top_p: ", "top_p: only the likeliest", "\n  default     0.95\n", "\n  range       0 to 1\n",
+        "\n  tag         INF\n", "\n  raised      ", "\n  profiles    llamacpp: 0 to 1, clamped"}) {
+    EXPECT_NE(one.find(part), std::string::npos) << part << one;
+  }
+  // A sampler with all of its controls; a control that several samplers have.
+  for (const char* part : {"repeat_penalty: ", "repeat_slope: ", "penalty_prompt: "}) {
+    EXPECT_NE(control_text("penalties").find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(control_text("min_keep").find("sampler xtc"), std::string::npos);
+  EXPECT_EQ(control_text("bogus"), "");
+  for (std::size_t begin = 0; begin < one.size(); begin = one.find('\n', begin) + 1) {
+    EXPECT_LE(one.find('\n', begin) - begin, 120U);
+  }
+}
+
 }  // namespace
 }  // namespace plm

@@ -343,6 +343,16 @@ class DescribeTest(ProgramTest):
                     self.assertIn(f"| `{parameter['name']}` |", markdown)
 
 
+    def test_one_thing_is_told_by_its_name(self):
+        for name, words in (("top-p", ("sampler top_p", "default     0.95", "p_1 + ... + p_k")),
+                            ("penalties", ("repeat_penalty:", "repeat_slope:")), ("q8_0", ("of the storage types",)),
+                            ("run", ("of the commands", "max_tokens"))):
+            for word in words:
+                self.assertIn(word, self.succeed("describe", name).out)
+        self.assertEqual(list(self.succeed("describe", "top_p", "--json").json()), ["samplers"])
+        self.fail_with(2, "describe", "bogus", says=["bogus"])
+
+
 class SignatureTest(ProgramTest):
     def test_is_the_recorded_one_wherever_it_runs(self):
         recorded = (ROOT / "tests" / "golden" / "signature.txt").read_text()

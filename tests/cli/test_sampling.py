@@ -47,6 +47,20 @@ class ControlTest(ProgramTest):
         self.assertEqual(ended.json()["warnings"], ["top_k: the openai profile has no such control and ignored it"])
         self.assertIn("has no effect", self.succeed(*RUN, "--samplers", "top_k", "--top-p", 0.5).err)
 
+    def test_what_the_model_advises_stands_below_the_flags(self):
+        advice = ("--override", "general.sampling.temp=float:0", "--override", "general.sampling.top_k=int:7")
+        hot = self.text("--temp", 3)
+        self.assertEqual(self.text(*advice), self.text("--temp", 0))
+        self.assertEqual(self.text(*advice, "--temp", 3, "--top-k", 40), hot)
+        self.assertEqual(self.text(*advice, "--no-model-defaults"), self.text())
+        ended = self.succeed(*RUN, *advice, "--json")
+        self.assertEqual(ended.json()["model_defaults"], {"temperature": 0, "top_k": 7})
+        self.assertIn('[sampling of the model\'s file: {"top_k":7,"temperature":0.0}]', ended.err)
+        self.assertNotIn("model_defaults", self.succeed(*RUN, "--json").json())
+        bad = self.succeed(*RUN, "--override", "general.sampling.top_p=float:9").err
+        self.assertIn("warning", bad)
+        self.assertIn("general.sampling.top_p is not used", bad)
+
     def test_phrases_do_not_appear(self):
         plain = self.text("--temp", 0)
         banned = plain[2:4]
@@ -161,6 +175,24 @@ class RecipeTest(ProgramTest):
         fields = {entry["field"] for entry in verdict["differences"]}
         self.assertEqual(fields, {"program.version", "model.content_sha256", "result.text", "result.ids",
                                   "result.trace_sha256"})
+
+    def test_recipes_tell_what_the_model_advised(self):
+        self.succeed(*RUN, "--override", "general.sampling.temp=float:2", "--recipe-out", self.recipe, env=self.env)
+        recipe = json.loads(self.recipe.read_text())
+        self.assertEqual(recipe["sampling_from_model"], ["temperature"])
+        self.assertEqual(recipe["sampling"]["temperature"], 2)
+        self.assertIn("identical", self.succeed("replay", self.recipe, env=self.env).err)
+
+    def test_a_page_is_written_again_to_the_bit(self):
+        model = str(pathlib.Path(MODEL).parent / "twin-mdm.gguf")
+        run = ("run", model, "-p", "K.43.1.42..144.2.:", "-n", 20, "--seed", 5)
+        for flags in ((), ("--page-temperature", 1), ("--decoder", "remask")):
+            with self.subTest(flags):
+                text = self.succeed(*run, *flags, "--recipe-out", self.recipe, env=self.env).out
+                for machine in (("-t", 1), ("-t", 2, "--batch-rows", 3)):
+                    again = self.succeed("replay", self.recipe, *machine, env=self.env)
+                    self.assertEqual(again.out, text)
+                    self.assertIn("identical", again.err)
 
     def test_bad_recipes_are_refused(self):
         self.succeed(*RUN, "--recipe-out", self.recipe, env=self.env)

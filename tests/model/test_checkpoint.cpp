@@ -492,6 +492,20 @@ TEST(Checkpoint, HandsOnTheTextsOfTheTokeniser) {
   EXPECT_NAMES(refusal(folder), "/generation_config.json: eos_token_id = [-7]");
 }
 
+TEST(Checkpoint, HandsOnWhatTheMakersAdviseForSampling) {
+  CheckpointFolder folder;
+  folder.add_file("generation_config.json",
+                  R"({"do_sample": true, "temperature": 0.6, "top_k": 20, "top_p": "x", "min_p": 0, "min_length": 3})");
+  const auto file = open_checkpoint(folder.path()).value();
+  EXPECT_FLOAT_EQ(static_cast<float>(file->real_value("general.sampling.temp").value()), 0.6F);
+  EXPECT_EQ(file->unsigned_value("general.sampling.top_k").value(), 20U);
+  EXPECT_EQ(file->real_value("general.sampling.min_p").value(), 0);
+  EXPECT_EQ(file->find("general.sampling.top_p"), nullptr);
+  EXPECT_EQ(file->find("general.sampling.penalty_repeat"), nullptr);
+  folder.add_file("generation_config.json", R"({"do_sample": false, "temperature": 0.6})");
+  EXPECT_EQ(open_checkpoint(folder.path()).value()->find("general.sampling.temp"), nullptr);
+}
+
 TEST(Checkpoint, ReadsThePoolingOfSentenceTransformers) {
   CheckpointFolder folder;
   folder.add_file("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},

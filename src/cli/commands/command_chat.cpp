@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
 #include "cli/model_store.h"
+#include "cli/text_flags.h"
 
 namespace plm {
 namespace {
@@ -36,6 +37,7 @@ constexpr Parameter kFlags[] = {
      .unit = "tokens"},
     kSeedFlag,
     kStopFlag,
+    kNoModelDefaultsFlag,
 };
 constexpr Argument kArguments[] = {kModelArgument};
 
@@ -327,6 +329,7 @@ Result<int> run(Invocation& call) {
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
   PLM_TRY_ASSIGN(const auto engine, load_engine(call, path, 2));  // the conversation, and what it was before an edit
   PLM_TRY_ASSIGN(const ChatTemplate chat_template, load_chat_template(call, engine->vocabulary()));
+  (void)use_model_defaults(call, *engine);
   ChatPolicy policy{.settings = &call.settings,
                     .max_tokens = static_cast<std::size_t>(call.settings.integer("max_tokens")),
                     .seed = chosen_seed(call.settings),

@@ -1,7 +1,9 @@
 // plm describe: everything that is registered, from the same definitions that drive flags and help.
 // Tested by tests/cli/test_plm.py.
+#include <algorithm>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/control_page.h"
 #include "decode/decoder.h"
@@ -23,6 +25,9 @@ constexpr Parameter kFlags[] = {
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
 };
+
+constexpr Argument kArguments[] = {
+    {"NAME", "a control of sampling, or whatever else is registered; not given: all of it", false}};
 
 struct Registry {
   std::string_view title;
@@ -132,12 +137,56 @@ std::string as_text(const std::vector<Registry>& registries) {
   return text;
 }
 
+// All that is said of what is called `name`; samplers and their controls have more to say than the others.
+std::string text_of(const std::vector<Registry>& registries, std::string_view name) {
+  std::string text = control_text(name);
+  for (const Registry& registry : registries) {
+    if (registry.title == "samplers") continue;
+    for (const Definition& entry : registry.entries) {
+      if (!is_named(name, entry.name, entry.aliases)) continue;
+      text += fmt::format("{}{}, of the {}: {}\n  source: {}\n", text.empty() ? "" : "\n", entry.name, registry.title,
+                          entry.summary, entry.source);
+      if (!entry.aliases.empty()) text += fmt::format("  also: {}\n", entry.aliases);
+      for (const Parameter& parameter : entry.parameters) {
+        text += fmt::format("  {:<24}{}\n", parameter.name, parameter.summary);
+      }
+    }
+  }
+  return text;
+}
+
+// Those that are called so, or have a parameter that is.
+std::vector<Registry> named(std::vector<Registry> registries, std::string_view name) {
+  for (Registry& registry : registries) {
+    std::erase_if(registry.entries, [&](const Definition& entry) {
+      const auto has = [&](const Parameter& each) { return is_named(name, each.name, each.aliases); };
+      return !is_named(name, entry.name, entry.aliases) &&
+             (registry.title == "commands" || std::ranges::none_of(entry.parameters, has));
+    });
+  }
+  std::erase_if(registries, [](const Registry& registry) { return registry.entries.empty(); });
+  return registries;
+}
+
 Result<int> run(Invocation& call) {
   if (call.settings.boolean("controls")) {
     call.terminal.data(control_page());
     return 0;
   }
-  const auto registries = all_registries();
+  auto registries = all_registries();
+  const std::string name = call.argument(0);
+  if (!name.empty()) {
+    registries = named(std::move(registries), name);
+    if (registries.empty()) {
+      return fail(ErrorKind::usage, "nothing is called \"{}\"; plm describe without a name lists what there is",
+                  printable(name, 80));
+    }
+    const bool is_for_reading = !call.settings.boolean("json") && !call.settings.boolean("markdown");
+    if (const auto text = text_of(registries, name); is_for_reading && !text.empty()) {
+      call.terminal.data(text);
+      return 0;
+    }
+  }
   if (call.settings.boolean("json")) {
     call.terminal.data(as_json(registries));
   } else {
@@ -150,9 +199,10 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_describe = {
     .head = {.name = "describe",
-             .summary = "lists every command, sampler, storage type, decoder",
+             .summary = "lists every command, sampler, storage type, decoder, or tells all about one of them",
              .source = "the registries",
              .parameters = kFlags},
+    .arguments = kArguments,
     .run = run,
 };
 

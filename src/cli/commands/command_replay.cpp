@@ -91,6 +91,7 @@ Result<int> run(Invocation& call) {
   }
   TextRecord record(engine->vocabulary(), trace.get());
   recipe.request.sampling = &recipe.sampling;
+  recipe.request.parallel = &recipe.parallel;
   recipe.request.listener = [&](const Event& event) {
     record.on_event(event);
     if (event.kind == EventKind::stable_prefix && !call.settings.boolean("json")) call.terminal.data(event.text);
@@ -103,7 +104,8 @@ Result<int> run(Invocation& call) {
   if (!generation->done()) return static_cast<int>(ErrorKind::interrupted);
   PLM_TRY(generation->take());
   if (trace != nullptr) PLM_TRY(trace->close());
-  PLM_TRY_ASSIGN(const RecipeFacts facts, recipe_facts(engine_call, *engine));
+  PLM_TRY_ASSIGN(RecipeFacts facts, recipe_facts(engine_call, *engine));
+  facts.model_controls = recipe.model_controls;
   const Json again = make_recipe(*engine, recipe.request, *generation, facts, record.finish());
   // As it would be read, so that numbers are written alike.
   PLM_TRY_ASSIGN(const Json as_read, parse_json(json_text(again), "recipe"));

@@ -77,6 +77,7 @@ constexpr Parameter kFlags[] = {
     kLogprobsFlag,
     kLogprobsOfFlag,
     kEchoFlag,
+    kNoModelDefaultsFlag,
     kTraceFlag,
     kTraceTopFlag,
     kRecipeOutFlag,
@@ -154,7 +155,7 @@ Result<void> check_flags(const Settings& settings) {
 
 // What is not there for pages.
 Result<void> check_page(const Settings& settings) {
-  for (const char* name : {"trace", "recipe_out", "logprobs", "ban_phrase", "negative_prompt"}) {
+  for (const char* name : {"trace", "logprobs", "ban_phrase", "negative_prompt"}) {
     if (!settings.was_given(name)) continue;
     return fail(ErrorKind::usage, "{}: is for texts that are written one token after another; this model fills a page",
                 flag_name(name));
@@ -193,6 +194,7 @@ class Run {
   std::vector<TokenId> prompt_;
   std::vector<Writing> writings_;
   std::vector<std::string> warnings_;
+  Json model_defaults_ = Json::object();  // sampling controls that the model's file brought
   const Vocabulary* vocabulary_ = nullptr;
   std::unique_ptr<TraceFile> trace_;
 };
@@ -224,7 +226,7 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
     const Prompt negative{.text = settings.text("negative_prompt"), .ids = {}};
     PLM_TRY_ASSIGN(request.negative_prompt, encode(negative, settings, engine));
   }
-  if (settings.was_given("trace") || settings.was_given("recipe_out")) {
+  if (!decoder->fills_masks && (settings.was_given("trace") || settings.was_given("recipe_out"))) {
     request.trace_top = static_cast<std::size_t>(settings.integer("trace_top"));
   }
   if (settings.was_given("logprobs")) {
@@ -246,6 +248,7 @@ Result<int> Run::run() {
   PLM_TRY_ASSIGN(const auto engine, load_engine(call_, path, sequences + 1));
   vocabulary_ = &engine->vocabulary();
   load_ms_ = since_start_.elapsed_ms();
+  model_defaults_ = use_model_defaults(call_, *engine);
   PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, *engine));
   PLM_TRY_ASSIGN(const GenerationRequest request, this->request(*engine));
   if (call_.settings.was_given("trace")) {
@@ -288,7 +291,8 @@ Result<int> Run::run() {
 Result<void> Run::record(const Engine& engine, const GenerationRequest& request, const Generation& generation) {
   if (trace_ != nullptr) PLM_TRY(trace_->close());
   if (!call_.settings.was_given("recipe_out")) return {};
-  PLM_TRY_ASSIGN(const RecipeFacts facts, recipe_facts(call_, engine));
+  PLM_TRY_ASSIGN(RecipeFacts facts, recipe_facts(call_, engine));
+  for (const auto& [name, value] : model_defaults_.items()) facts.model_controls.push_back(name);
   const Json recipe = make_recipe(engine, request, generation, facts, writings_.front().record->finish());
   return write_text(call_.settings.text("recipe_out"), json_text(recipe, 1) + "\n");
 }
@@ -350,6 +354,7 @@ void Run::print() {
                      {"finish_reason", finish_reason_name(record.reason())},
                      {"timings", timings(writing)}};
       if (writings_.size() > 1) object["seed"] = writing.seed;
+      if (!model_defaults_.empty()) object["model_defaults"] = model_defaults_;
       if (call_.settings.was_given("logprobs")) object["logprobs"] = writing.logprobs;
       if (call_.settings.boolean("echo")) object["prompt_logprobs"] = writing.prompt_logprobs;
       if (!warnings_.empty()) object["warnings"] = warnings_;
@@ -368,6 +373,9 @@ void Run::print_statistics() {
     call_.terminal.line(fmt::format("[seed {}: {}, {} tokens written at {:.1f}/s]", writing.seed,
                                     finish_reason_name(writing.record->reason()), writing.record->ids().size(),
                                     t["decode_tokens_per_s"].get<double>()));
+  }
+  if (!model_defaults_.empty()) {
+    call_.terminal.line(fmt::format("[sampling of the model's file: {}]", json_text(model_defaults_)));
   }
   const Json t = timings(writings_.front());
   std::string line = fmt::format("[load {:.0f} ms, ", load_ms_);
