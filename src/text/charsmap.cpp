@@ -68,7 +68,7 @@ std::string_view Charsmap::replacement_at(std::uint32_t offset) const {
   return text.size() <= kLongestReplacement && utf8_is_valid(text) ? text : std::string_view();
 }
 
-std::optional<Charsmap::Match> Charsmap::longest_prefix(std::string_view text) const {
+Charsmap::Match Charsmap::longest_prefix(std::string_view text) const {
   std::size_t longest = 0;
   std::uint32_t value = 0;
   for_each_prefix(text, [&](std::size_t bytes, std::uint32_t offset) {
@@ -76,12 +76,11 @@ std::optional<Charsmap::Match> Charsmap::longest_prefix(std::string_view text) c
     value = offset;
     return true;
   });
-  if (longest == 0) return std::nullopt;
-  return Match{longest, replacement_at(value)};
+  return longest == 0 ? Match() : Match{longest, replacement_at(value)};
 }
 
-std::optional<Charsmap::Match> Charsmap::shortest_prefix(std::string_view text) const {
-  std::optional<Match> match;
+Charsmap::Match Charsmap::shortest_prefix(std::string_view text) const {
+  Match match;
   for_each_prefix(text, [&](std::size_t bytes, std::uint32_t offset) {
     match = Match{bytes, replacement_at(offset)};
     return false;
@@ -93,21 +92,22 @@ std::string Charsmap::rewrite(std::string_view text) const {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    auto match = longest_prefix(text);
+    Match match = longest_prefix(text);
     // An entry that ends inside a character is none.
-    if (match && match->bytes < text.size() && (static_cast<unsigned char>(text[match->bytes]) & 0xC0U) == 0x80U) {
-      match.reset();
+    const bool is_cut = match.bytes < text.size() && (static_cast<unsigned char>(text[match.bytes]) & 0xC0U) == 0x80U;
+    if (match.bytes == 0 || is_cut) {
+      const std::size_t bytes = character_at(text, 0).bytes;
+      match = {bytes, text.substr(0, bytes)};
     }
-    const std::size_t bytes = match ? match->bytes : character_at(text, 0).bytes;
-    out.append(match ? match->replacement : text.substr(0, bytes));
-    text.remove_prefix(bytes);
+    out.append(match.replacement);
+    text.remove_prefix(match.bytes);
   }
   return out;
 }
 
 void Charsmap::append_character_rewritten(std::string_view character, std::string& out) const {
-  const auto match = shortest_prefix(character);
-  out.append(match ? match->replacement : character);
+  const Match match = shortest_prefix(character);
+  out.append(match.bytes > 0 ? match.replacement : character);
 }
 
 std::string Charsmap::rewrite_graphemes(std::string_view text) const {
@@ -129,9 +129,9 @@ std::string Charsmap::rewrite_graphemes(std::string_view text) const {
     }
     const std::string_view grapheme = text.substr(at, end - at);
     at = end;
-    const auto whole = grapheme.size() <= kLongestGrapheme ? shortest_prefix(grapheme) : std::nullopt;
-    if (whole) {
-      out.append(whole->replacement);
+    const Match whole = grapheme.size() <= kLongestGrapheme ? shortest_prefix(grapheme) : Match();
+    if (whole.bytes > 0) {
+      out.append(whole.replacement);
       continue;
     }
     for (std::size_t i = 0; i < grapheme.size();) {

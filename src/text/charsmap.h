@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,7 @@ namespace plm {
 class Charsmap {
  public:
   struct Match {
-    std::size_t bytes = 0;  ///< how much of the text it replaces
+    std::size_t bytes = 0;  ///< how much of the text it replaces; 0: there is no such entry
     std::string_view replacement;
   };
 
@@ -28,8 +27,8 @@ class Charsmap {
   static Result<Charsmap> parse(std::string bytes);
 
   /// The longest (or the shortest) entry that `text` begins with.
-  [[nodiscard]] std::optional<Match> longest_prefix(std::string_view text) const;
-  [[nodiscard]] std::optional<Match> shortest_prefix(std::string_view text) const;
+  [[nodiscard]] Match longest_prefix(std::string_view text) const;
+  [[nodiscard]] Match shortest_prefix(std::string_view text) const;
 
   /// Rewrites well-formed text from left to right, always by the longest entry, as SentencePiece does.
   [[nodiscard]] std::string rewrite(std::string_view text) const;

@@ -1,5 +1,6 @@
 #include "text/merge_list.h"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -11,58 +12,112 @@ namespace {
 
 constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
 
-__extension__ using Bytes16 = unsigned __int128;
+// Sixteen bytes at a time.
+using Block = std::uint64_t __attribute__((vector_size(16)));
+using Bytes = char __attribute__((vector_size(16)));
+constexpr std::size_t kBlockBytes = sizeof(Block);
 
-// The 16 bytes that end where `text` does. In a GGUF file there are always as many: each string of an array has its
+Block block_of(char byte) {
+  const std::uint64_t word = 0x0101010101010101U * static_cast<unsigned char>(byte);
+  return Block{word, word};
+}
+
+// The block that ends where `text` does. In a GGUF file its bytes are always there: each string of an array has its
 // size in front of it, the first also the array's key, type and length.
-Bytes16 last_bytes(std::string_view text) {
-  Bytes16 bytes;
-  std::memcpy(&bytes, text.data() + text.size() - sizeof bytes, sizeof bytes);
-  return bytes;
+Block last_bytes(std::string_view text) {
+  Block block;
+  std::memcpy(&block, text.data() + text.size() - kBlockBytes, kBlockBytes);
+  return block;
 }
 
-// Whether `line` without the space at `left_bytes` is `text`. Short texts, which most are, are compared as numbers: to
-// choose by their sizes would cost more, as no processor can foresee them.
-bool is_joined(std::string_view text, std::string_view line, std::size_t left_bytes) {
-  if (line.size() != text.size() + 1) return false;
-  if (text.size() < sizeof(Bytes16) && left_bytes < text.size()) {
-    const auto low = [](std::size_t count) { return (Bytes16{1} << (8 * count)) - 1; };
-    const std::size_t begin = sizeof(Bytes16) - text.size(), cut = begin + left_bytes;
-    const Bytes16 expected = last_bytes(text);
-    const Bytes16 left = last_bytes(line.substr(0, text.size())) ^ expected, right = last_bytes(line) ^ expected;
-    return (left & (low(cut) ^ low(begin))) == 0 && right >> (8 * cut) == 0;
-  }
-  return text.substr(0, left_bytes) == line.substr(0, left_bytes) &&
-         text.substr(left_bytes) == line.substr(left_bytes + 1);
+// A bit for each byte: whether it is the same in both.
+std::uint32_t equal_bits(Block a, Block b) {
+  const Bytes ones = reinterpret_cast<Bytes>(a) == reinterpret_cast<Bytes>(b);
+#if defined(__SSE2__)
+  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(ones));
+#else
+  const Block low = reinterpret_cast<Block>(ones) & 0x0101010101010101U;
+  const auto bits = [](std::uint64_t half) { return static_cast<std::uint32_t>(half * 0x0102040810204080U >> 56); };
+  return bits(low[0]) | bits(low[1]) << 8;
+#endif
 }
+
+// One line of the list: a merge. Lines that fit a block, which most do, are searched and compared all bytes at once:
+// no call, and no branch on where the space is.
+class Line {
+ public:
+  explicit Line(std::string_view text) : text_(text) {
+    if (text.size() > kBlockBytes || text.empty()) {
+      left_bytes_ = text.find(' ', 1);  // the left token may itself begin with a space
+      return;
+    }
+    const std::size_t before = kBlockBytes - text.size();  // bytes of the block that are not the line's
+    bytes_ = last_bytes(text);
+    const std::uint32_t spaces = equal_bits(bytes_, block_of(' ')) >> before >> 1;
+    if (spaces == 0) return;
+    const auto left_bytes = static_cast<std::uint32_t>(std::countr_zero(spaces)) + 1;
+    left_bytes_ = left_bytes;
+    shifted_ = last_bytes(text.substr(0, text.size() - 1));
+    right_bits_ = 0xFFFEU << before << left_bytes & 0xFFFFU;
+    left_bits_ = ~(0xFFFFFFFFU << left_bytes) << before << 1;
+  }
+
+  [[nodiscard]] bool is_merge() const { return left_bytes_ != std::string_view::npos; }
+  // Of a merge.
+  [[nodiscard]] std::size_t left_bytes() const { return left_bytes_; }
+  [[nodiscard]] std::string_view left() const { return text_.substr(0, left_bytes_); }
+  [[nodiscard]] std::string_view right() const { return text_.substr(left_bytes_ + 1); }
+
+  // Whether the two tokens together are `product`.
+  [[nodiscard]] bool makes(std::string_view product) const {
+    if (product.size() + 1 != text_.size()) return false;
+    if (text_.size() > kBlockBytes) return product.starts_with(left()) && product.ends_with(right());
+    const Block bytes = last_bytes(product);
+    return ((~equal_bits(bytes, bytes_) & right_bits_) | (~equal_bits(bytes, shifted_) & left_bits_)) == 0;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t left_bytes_ = std::string_view::npos;
+  // Of a line that fits a block: its last bytes, and those before its last one; which of them are the tokens'.
+  Block bytes_{}, shifted_{};
+  std::uint32_t right_bits_ = 0, left_bits_ = 0;
+};
 
 }  // namespace
 
 // Reads the lines in order.
 class MergeList::Builder {
  public:
-  Builder(const Vocabulary& vocabulary, std::size_t count)
-      : vocabulary_(vocabulary), texts_(vocabulary.texts()), types_(vocabulary.types()) {
-    list_.runs_.resize(texts_.size());
-    list_.left_sizes_.resize(count);
+  explicit Builder(const Vocabulary& vocabulary)
+      : vocabulary_(vocabulary), texts_(vocabulary.texts()), types_(vocabulary.types()) {}
+
+  // Room for `count` lines.
+  Result<void> reserve(std::size_t count) {
+    const std::size_t run_bytes = texts_.size() * sizeof(Run);
+    PLM_TRY_ASSIGN(list_.memory_, AlignedBuffer::allocate(run_bytes + count * sizeof(std::uint16_t)));
+    std::byte* memory = list_.memory_.data();
+    list_.runs_ = {reinterpret_cast<Run*>(memory), texts_.size()};
+    list_.left_sizes_ = {reinterpret_cast<std::uint16_t*>(memory + run_bytes), count};
+    return {};
   }
 
-  // False: it is no merge. A token may itself begin with a space.
-  bool add(std::string_view line) {
-    const std::size_t left_bytes = line.find(' ', 1);
-    if (left_bytes == std::string_view::npos) return false;
+  // False: it is no merge.
+  bool add(std::string_view text) {
+    const Line line(text);
+    if (!line.is_merge()) return false;
     // Mostly it makes what the line before makes, or the next token.
-    if (last_ < 0 || !is_joined(texts_[static_cast<std::size_t>(last_)], line, left_bytes)) {
-      const TokenId product = find_product(line, left_bytes);
-      if (product == kNoToken || types_[static_cast<std::size_t>(product)] == TokenType::control) {
+    if (last_ < 0 || !line.makes(texts_[static_cast<std::size_t>(last_)])) {
+      const TokenId product = find_product(line);
+      if (product == kNoToken) {
         // Vocabularies of bytes alone carry one merge of control tokens, because other engines refuse an empty list.
-        if (!is_control(line.substr(0, left_bytes)) && useless_++ == 0) first_useless_ = line;
+        if (!is_control(line.left()) && useless_++ == 0) first_useless_ = text;
         ++rank_;
         return true;
       }
       last_ = product;
     }
-    place(left_bytes);
+    place(line.left_bytes());
     ++rank_;
     return true;
   }
@@ -81,23 +136,28 @@ class MergeList::Builder {
     return id && vocabulary_.type(*id) == TokenType::control;
   }
 
-  TokenId find_product(std::string_view line, std::size_t left_bytes) {
+  // Whether it is no control token and no token before has its text.
+  [[nodiscard]] bool may_be_made(TokenId id) const {
+    return types_[static_cast<std::size_t>(id)] != TokenType::control && !vocabulary_.repeats_text(id);
+  }
+
+  TokenId find_product(const Line& line) {
     const TokenId next = last_ + 1;
-    if (vocabulary_.contains(next) && is_joined(texts_[static_cast<std::size_t>(next)], line, left_bytes) &&
-        !vocabulary_.repeats_text(next)) {
+    if (vocabulary_.contains(next) && line.makes(texts_[static_cast<std::size_t>(next)]) && may_be_made(next)) {
       return next;
     }
-    joined_.assign(line.substr(0, left_bytes)).append(line.substr(left_bytes + 1));
-    return vocabulary_.find(joined_).value_or(kNoToken);
+    joined_.assign(line.left()).append(line.right());
+    const auto id = vocabulary_.find(joined_);
+    return id && may_be_made(*id) ? *id : kNoToken;
   }
 
   // A merge that makes the token `last_`.
   void place(std::size_t left_bytes) {
     list_.left_sizes_[rank_] = static_cast<std::uint16_t>(left_bytes);  // less than the product's kMaxTokenBytes
     Run& run = list_.runs_[static_cast<std::size_t>(last_)];
-    if (run.count == 0) run.first = rank_;
     // A row of the same merge again and again is not searched through each time.
-    if (run.first + run.count == rank_ && run.count < texts_[static_cast<std::size_t>(last_)].size()) {
+    if (((run.end == rank_) | (run.count == 0)) & (run.count < texts_[static_cast<std::size_t>(last_)].size())) {
+      run.end = rank_ + 1;
       ++run.count;
     } else {
       others_.push_back({last_, static_cast<std::uint32_t>(left_bytes), rank_});
@@ -122,7 +182,8 @@ Result<MergeList> MergeList::load(const Vocabulary& vocabulary, std::vector<std:
   if (lines.size() >= Merge::kNoRank) {
     return fail(ErrorKind::bad_input, "{}: {}: {} merges, expected fewer than 2^32", path, kMergesKey, lines.size());
   }
-  Builder builder(vocabulary, lines.size());
+  Builder builder(vocabulary);
+  PLM_TRY(builder.reserve(lines.size()));
   std::size_t number = 0;
   for (const std::string_view line : lines) {
     if (!builder.add(line)) {
@@ -141,7 +202,7 @@ Result<MergeList> MergeList::load(const Vocabulary& vocabulary, std::vector<std:
 std::uint32_t MergeList::rank(TokenId product, std::size_t left_bytes) const {
   if (runs_.empty()) return Merge::kNoRank;
   const Run run = runs_[static_cast<std::size_t>(product)];
-  for (std::uint32_t rank = run.first; rank < run.first + run.count; ++rank) {
+  for (std::uint32_t rank = run.end - run.count; rank < run.end; ++rank) {
     if (left_sizes_[rank] == left_bytes) return rank;
   }
   return others_.rank(product, static_cast<std::uint32_t>(left_bytes), Merge::kNoRank);

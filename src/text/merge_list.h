@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "text/merge_table.h"
 #include "text/vocabulary.h"
@@ -43,10 +45,11 @@ class MergeList {
 
   // The merges in the list that make one token: those that stand together where the first of them does.
   struct Run {
-    std::uint32_t first = 0, count = 0;
+    std::uint32_t count = 0, end = 0;  // end: behind the last one
   };
-  std::vector<Run> runs_;                  // by the token that is made
-  std::vector<std::uint16_t> left_sizes_;  // by rank, bytes
+  AlignedBuffer memory_;                 // of the two below: most of the time went into touching fresh small pages
+  std::span<Run> runs_;                  // by the token that is made
+  std::span<std::uint16_t> left_sizes_;  // by rank, bytes
   MergeTable others_;
 };
 

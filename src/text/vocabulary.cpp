@@ -73,6 +73,24 @@ struct Oddity {
   }
 };
 
+// Finds the texts that are not UTF-8. `texts` lie in the file one behind the other, each behind its size in eight
+// bytes, which are ASCII characters while the size is. So where several texts with all that is between them are valid,
+// each is.
+void find_broken_texts(std::span<const std::string_view> texts, Oddity& broken) {
+  constexpr std::size_t kBlock = 256, kAsciiSizes = 128;
+  for (std::size_t begin = 0; begin < texts.size(); begin += kBlock) {
+    const auto block = texts.subspan(begin, std::min(kBlock, texts.size() - begin));
+    const char* first = block.front().data();
+    const char* end = block.back().data() + block.back().size();
+    std::size_t sizes = 0;
+    for (const std::string_view text : block) sizes |= text.size();
+    if (sizes < kAsciiSizes && utf8_is_valid({first, static_cast<std::size_t>(end - first)})) continue;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      if (!utf8_is_valid(block[i])) broken.found(begin + i);
+    }
+  }
+}
+
 }  // namespace
 
 template <typename... Args>
@@ -113,18 +131,22 @@ Result<void> Vocabulary::load_texts() {
     return fail(ErrorKind::bad_input, "{}: {} has {} tokens, more than ids of 31 bits", file_->path(), kTokensKey,
                 texts.size());
   }
-  texts_ = texts.views();
+  PLM_TRY_ASSIGN(texts_memory_, AlignedBuffer::allocate(texts.size() * sizeof(std::string_view)));
+  auto* views = reinterpret_cast<std::string_view*>(texts_memory_.data());
+  texts_ = {views, texts.size()};
   Oddity empty, broken;
-  for (std::size_t id = 0; id < texts_.size(); ++id) {
-    const std::string_view text = texts_[id];
+  std::size_t id = 0;
+  for (const std::string_view text : texts) {
+    views[id] = text;
     if (text.size() > kMaxTokenBytes) {
       return fail(ErrorKind::bad_input, "{}: {}: token {} has {} bytes, expected at most {}; the file is damaged",
                   file_->path(), kTokensKey, id, text.size(), kMaxTokenBytes);
     }
     longest_text_ = std::max(longest_text_, text.size());
     if (text.empty()) empty.found(id);
-    if (!utf8_is_valid(text)) broken.found(id);
+    ++id;
   }
+  find_broken_texts(texts_, broken);
   PLM_TRY_ASSIGN(index_, TextIndex::build(texts_));
   const auto duplicates = index_.duplicates();
   if (empty.count > 0) warn(kTokensKey, "{}: empty text", empty.where());

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/error.h"
 #include "format/gguf.h"
 #include "text/special_tokens.h"
@@ -101,7 +102,8 @@ class Vocabulary {
 
   std::shared_ptr<const GgufFile> file_;
   const TokenizerKindRow* kind_ = nullptr;
-  std::vector<std::string_view> texts_;
+  AlignedBuffer texts_memory_;
+  std::span<const std::string_view> texts_;
   std::vector<TokenType> types_;
   std::vector<float> scores_;     // empty: all zero
   std::size_t longest_text_ = 0;  // bytes

@@ -26,6 +26,25 @@ TEST(Utf8, EveryCodePointIsJudged) {
   }
 }
 
+// Long texts are judged in another way than short ones.
+TEST(Utf8, LongTextsAreJudgedAsShortOnes) {
+  for (const std::size_t before : {0U, 50U, 100U}) {
+    const std::string left(before, 'a'), right(100 - before, 'b');
+    for (std::uint32_t code = 0; code < 0x140000; code += code < 0x1000 ? 1 : 61) {
+      const std::string text = encoded(code);
+      const bool is_character = code < 0x110000 && !(code >= 0xD800 && code < 0xE000);
+      ASSERT_EQ(utf8_is_valid(left + text + right), is_character) << std::hex << code;
+      ASSERT_EQ(utf8_is_valid(left + text.substr(0, text.size() - 1) + right), text.size() == 1) << std::hex << code;
+      ASSERT_EQ(utf8_is_valid(left + text.substr(1) + right), text.size() == 1) << std::hex << code;
+    }
+    for (std::uint32_t bytes = 0; bytes < 0x10000; ++bytes) {
+      const std::string text = left + static_cast<char>(0xE0 | bytes >> 12) + static_cast<char>(bytes >> 4) +
+                               static_cast<char>(bytes) + right;
+      ASSERT_EQ(utf8_is_valid(text), utf8_valid_prefix(text) == text.size()) << std::hex << bytes;
+    }
+  }
+}
+
 TEST(Utf8, IllFormedBytes) {
   for (const char* text : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xF5\x80\x80\x80",
                            "\xFF", "\xE2\x82", "\xC3(", "\xE2(\xA1", "\xF0\x9F\x98"}) {

@@ -118,6 +118,15 @@ TEST(Vocabulary, WarnsOfWhatIsOdd) {
   EXPECT_EQ(only_warning(load({.tokens = {"a", ""}}).value()), "m.gguf: tokenizer.ggml.tokens: token 1: empty text");
   EXPECT_EQ(only_warning(load({.tokens = {"\xFF", "b", "\xFE"}}).value()),
             "m.gguf: tokenizer.ggml.tokens: token 0 and 1 more: text is not UTF-8");
+  // Between two texts stands the size of the second, which must not end a character of the first.
+  EXPECT_EQ(only_warning(load({.tokens = {"\xE2\x82", std::string(0x80, 'a')}}).value()),
+            "m.gguf: tokenizer.ggml.tokens: token 0: text is not UTF-8");
+  VocabularyFields many;
+  for (int i = 0; i < 1000; ++i) many.tokens.push_back("\xE2\x96\x81" + std::to_string(i));
+  EXPECT_TRUE(load(many).value().warnings().empty());
+  many.tokens[256] += "\xC3";
+  many.tokens[999] += "\xED\xA0\x80";
+  EXPECT_EQ(only_warning(load(many).value()), "m.gguf: tokenizer.ggml.tokens: token 256 and 1 more: text is not UTF-8");
   EXPECT_EQ(only_warning(load({.tokens = {"a"}, .types = {99}}).value()),
             "m.gguf: tokenizer.ggml.token_type: token 0: unknown type 99, taken as normal");
   const Vocabulary repeated = load({.tokens = {"b", "a", "a"}}).value();
