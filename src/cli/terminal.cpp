@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,12 @@ constexpr int kBarWidth = 30;
 bool is_unset_or_empty(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr || *value == '\0';
+}
+
+// A drawing that does not arrive is no loss; when data does not, Terminal::write tells.
+void to_stdout(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 // Whether it arrives is of no consequence; fmt::print would throw.
@@ -52,8 +59,10 @@ void Terminal::data(std::string_view text) {
   write(output_is_terminal_ ? harmless(text) : std::string(text));
 }
 
+bool Terminal::data_has_colours() const { return output_is_terminal_ && is_unset_or_empty("NO_COLOR"); }
+
 void Terminal::data(std::span<const Piece> pieces) {
-  const bool has_colour = output_is_terminal_ && is_unset_or_empty("NO_COLOR");
+  const bool has_colour = data_has_colours();
   for (const Piece& piece : pieces) {
     if (has_colour && piece.stands_out) {
       write(fmt::format("\x1b[35m{}\x1b[0m", harmless(piece.text)));
@@ -66,6 +75,7 @@ void Terminal::data(std::span<const Piece> pieces) {
 void Terminal::write(std::string_view bytes) {
   if (failure_.has_value()) return;
   clear_progress();
+  clear_frame();
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0) return;
   const bool is_full = errno == ENOSPC || errno == EDQUOT;
   failure_ =
@@ -74,6 +84,7 @@ void Terminal::write(std::string_view bytes) {
 
 void Terminal::say(std::string_view colour, std::string_view label, std::string_view text) {
   clear_progress();
+  clear_frame();
   to_stderr(has_colour_ ? fmt::format("\x1b[{}m{}\x1b[0m {}\n", colour, label, text)
                         : fmt::format("{} {}\n", label, text));
 }
@@ -91,6 +102,7 @@ void Terminal::error(const Error& error) { say("31", "error:", error.message); }
 void Terminal::line(std::string_view text) {
   if (quiet_) return;
   clear_progress();
+  clear_frame();
   to_stderr(fmt::format("{}\n", text));
 }
 
@@ -113,6 +125,36 @@ void Terminal::clear_progress() {
   if (shown_permille_ < 0) return;
   shown_permille_ = -1;
   to_stderr("\r\x1b[K");
+}
+
+std::optional<ScreenSize> Terminal::screen() const {
+  const char* kind = std::getenv("TERM");
+  if (!output_is_terminal_ || kind == nullptr || *kind == '\0' || std::strcmp(kind, "dumb") == 0) return std::nullopt;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return std::nullopt;
+  return ScreenSize{size.ws_row, size.ws_col};
+}
+
+void Terminal::frame(std::vector<FrameLine> lines) {
+  if (!screen().has_value() || lines.empty()) return;
+  clear_progress();
+  std::string bytes = frame_erasure();
+  for (std::size_t i = 0; i < lines.size(); ++i) bytes += (i == 0 ? "" : "\n") + lines[i].bytes;
+  to_stdout(bytes);
+  frame_ = std::move(lines);
+}
+
+void Terminal::clear_frame() { to_stdout(frame_erasure()); }
+
+// What wipes the frame off the screen, which then counts as wiped.
+std::string Terminal::frame_erasure() {
+  if (frame_.empty()) return {};
+  // The window may have become narrower, and lines taken more rows.
+  const std::size_t columns = screen().value_or(ScreenSize{1, 1U << 16}).columns;
+  std::size_t rows = 0;
+  for (const FrameLine& line : frame_) rows += std::max<std::size_t>((line.columns + columns - 1) / columns, 1);
+  frame_.clear();
+  return rows > 1 ? fmt::format("\r\x1b[{}A\x1b[J", rows - 1) : "\r\x1b[J";
 }
 
 }  // namespace plm

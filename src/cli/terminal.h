@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -18,6 +19,16 @@ namespace plm {
 /// `text` without control characters other than line feed and tab, which are spelled as in `printable`: no text of a
 /// model can steer a terminal.
 [[nodiscard]] std::string harmless(std::string_view text);
+
+struct ScreenSize {
+  std::size_t rows, columns;
+};
+
+/// A line of a drawing; its bytes hold no control characters but those that colour it.
+struct FrameLine {
+  std::string bytes;
+  std::size_t columns = 0;
+};
 
 class Terminal {
  public:
@@ -45,18 +56,28 @@ class Terminal {
   void progress(std::string_view what, double done);
   void clear_progress();
 
+  /// The screen that data goes to; none where it goes elsewhere, or to a terminal that cannot be drawn on.
+  [[nodiscard]] std::optional<ScreenSize> screen() const;
+  [[nodiscard]] bool data_has_colours() const;
+  /// A drawing that stands where data would, in place of the one before, until data or anything else is written.
+  /// Nothing unless there is a screen.
+  void frame(std::vector<FrameLine> lines);
+  void clear_frame();
+
   void be_quiet() { quiet_ = true; }  ///< no notes, warnings, lines and bars
   [[nodiscard]] bool input_is_terminal() const;
 
  private:
   void write(std::string_view bytes);
+  std::string frame_erasure();
   void say(std::string_view colour, std::string_view label, std::string_view text);
 
   bool is_terminal_ = false;         // stderr
   bool output_is_terminal_ = false;  // stdout
   bool has_colour_ = false;          // on stderr
   bool quiet_ = false;
-  int shown_permille_ = -1;  // of the bar on screen; -1: there is none
+  std::vector<FrameLine> frame_;  // on the screen, the cursor behind its last line
+  int shown_permille_ = -1;       // of the bar on screen; -1: there is none
   std::optional<Error> failure_;
 };
 

@@ -38,8 +38,10 @@ void TextRecord::on_event(const Event& event) {
     case EventKind::committed:
     case EventKind::replaced: put(event.position, event.token); break;
     case EventKind::revoked: take(event.position); break;
+    case EventKind::inserted: shift(event.position, false); break;
     case EventKind::deleted:
-      if (!placed_.empty()) take(placed_.rbegin()->first);
+      take(event.position);
+      shift(event.position + 1, true);
       break;
     case EventKind::stable_prefix: result_.text += event.text; break;
     case EventKind::finished:
@@ -64,6 +66,16 @@ void TextRecord::put(std::size_t position, TokenId token) {
 void TextRecord::take(std::size_t position) {
   placed_.erase(position);
   order();
+}
+
+// Cells from a position on have moved by one.
+void TextRecord::shift(std::size_t from, bool back) {
+  std::map<std::size_t, TokenId> moved;
+  const auto first = placed_.lower_bound(from);
+  for (auto cell = first; cell != placed_.end(); ++cell)
+    moved.emplace(back ? cell->first - 1 : cell->first + 1, cell->second);
+  placed_.erase(first, placed_.end());
+  placed_.merge(moved);
 }
 
 void TextRecord::order() {

@@ -49,6 +49,7 @@ class TextRecord {
  private:
   void put(std::size_t position, TokenId token);
   void take(std::size_t position);
+  void shift(std::size_t from, bool back);
   void order();
   void cut_at_end();
 

@@ -32,12 +32,19 @@ struct LogProbabilityWish {
   bool prompt = false;
 };
 
+/// Cells to be written between given ones.
+struct Hole {
+  std::size_t position = 0;  ///< given cells before it
+  std::size_t length = 0;    ///< cells, at least 1
+};
+
 /// What a decoder is given: a canvas that holds the prompt, and the policy.
 struct DecodeJob {
   Canvas canvas;
   Chain chain;
   TextStream text;
   std::size_t max_tokens = 0;       ///< tokens to write at most
+  std::vector<Hole> holes = {};     ///< for decoders that fill masks, by position; empty: one behind the prompt
   std::vector<TokenId> end_tokens;  ///< tokens that end the text; empty: none does
   std::uint64_t seed = 0;
   const ParallelPolicy* parallel = nullptr;  ///< for decoders that fill masks
@@ -50,6 +57,8 @@ struct DecodeJob {
 struct DecodeOutcome {
   FinishReason reason = FinishReason::none;
   std::vector<TokenId> tokens;  ///< written, without the end token
+  /// Of jobs with holes: what was written into each, up to an end token.
+  std::vector<std::vector<TokenId>> holes = {};
 };
 
 struct DecoderDefinition {

@@ -45,7 +45,13 @@ struct Event {
   TokenId token = kNoToken;
   std::size_t position = 0;
   std::size_t rows = 0;
-  double probability = 0;  ///< of the token, in the distribution it was chosen from
+  /// Of the token, in the distribution it was chosen from; of a revoked one, what spoke for its staying or going, as
+  /// `rule` says.
+  double probability = 0;
+  double score = 0;    ///< of a proposed token: the confidence that ranks it (decode/confidence.h); -inf: taken last
+  double entropy = 0;  ///< of a proposed token: of that position's distribution, given what the pass saw; nats
+  /// Why it was committed, replaced or revoked: a schedule's or a parameter's name; empty: drawn. Lives for ever.
+  std::string_view rule = {};
   /// Of a committed or scored token, natural, and the likeliest beside it, as asked for (decode/choice.h).
   double log_probability = 0;
   std::span<const TokenLogProbability> top = {};  ///< valid during the call

@@ -1,6 +1,8 @@
 #include "decode/page.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "decode/text_end.h"
 
@@ -10,45 +12,89 @@ Page::Page(Session& session, DecodeJob& job)
     : session_(session),
       job_(job),
       policy_(*job.parallel),
-      proposer_(policy_.rule),
+      rule_(policy_.rule),
+      proposer_(rule_),
       begin_(job.canvas.size()),
       given_out_(begin_) {}
 
 Result<void> Page::open() {
+  std::size_t given = 0, wanted = is_infill() ? 0 : job_.max_tokens;
+  for (const Hole& hole : job_.holes) {
+    if (hole.length == 0 || hole.position < given || hole.position > begin_) {
+      return fail(ErrorKind::usage, "hole of {} tokens behind {} given ones: at least 1, in order, up to the {} given",
+                  hole.length, hole.position, begin_);
+    }
+    given = hole.position;
+    wanted += std::min(hole.length, std::numeric_limits<std::size_t>::max() - wanted);
+  }
+  if (is_infill() && policy_.traits.shifts_logits && job_.holes.front().position == 0) {
+    return fail(ErrorKind::usage, "hole at the start of the text: this model needs a token before the first one");
+  }
   const std::size_t room = session_.context_length() - std::min(begin_, session_.context_length());
-  if (job_.max_tokens > room) {
-    return fail(ErrorKind::usage,
-                "page: {} tokens behind a prompt of {}, the context holds {}; ask for at most {} or raise --context",
-                job_.max_tokens, begin_, session_.context_length(), room);
+  if (wanted > room) {
+    return fail(ErrorKind::usage, "page: {} tokens {} {}, the context holds {}; ask for at most {} or raise --context",
+                wanted, is_infill() ? "in holes of a text of" : "behind a prompt of", begin_, session_.context_length(),
+                room);
   }
   // What an earlier text left was computed token after token: only models that read so can go on from it.
   if (policy_.traits.attention != DiffusionAttention::causal_context) session_.truncate_state(0);
-  for (std::size_t i = 0; i < job_.max_tokens; ++i) {
-    const CellId cell = job_.canvas.append_open(policy_.traits.mask_token);
-    session_.emit({.kind = EventKind::inserted,
-                   .cell = cell,
-                   .token = policy_.traits.mask_token,
-                   .position = job_.canvas.size() - 1});
-  }
+  PLM_TRY_ASSIGN(length_, PageLength::create(job_));
+  if (!is_infill()) open_hole({begin_, length_.first(job_.max_tokens)});
+  for (const Hole& hole : job_.holes) open_hole({hole.position, length_.first(hole.length)});
+  length_.added(cells());
+  begin_ = given_out_ = holes_.front().begin;
+  session_.truncate_state(std::min(session_.state_length(), begin_));
+  suppress();
+  plan();
   return {};
 }
 
-std::vector<PlannedBlock> Page::blocks() const {
+void Page::open_hole(const Hole& hole) {
+  const std::size_t first =
+      hole.position + (holes_.empty() ? 0 : holes_.back().end - job_.holes[holes_.size() - 1].position);
+  for (std::size_t at = first; at < first + hole.length; ++at) {
+    const CellId cell = job_.canvas.insert_open(at, policy_.traits.mask_token);
+    session_.emit({.kind = EventKind::inserted, .cell = cell, .token = policy_.traits.mask_token, .position = at});
+  }
+  holes_.push_back({first, first + hole.length});
+}
+
+void Page::plan() {
   const std::size_t length = end() - begin_;
   const std::size_t size = policy_.block_length;
   // Blocks of block-causal models are counted from the start of the sequence.
   const std::size_t ahead = policy_.traits.attention == DiffusionAttention::block_causal ? begin_ % size : 0;
   const std::size_t first = begin_ - ahead;
-  std::vector<PlannedBlock> blocks =
-      plan_blocks(length + (length > 0 ? ahead : 0), size, policy_.passes > 0 ? policy_.passes : length);
-  for (PlannedBlock& block : blocks) block.start += first;
-  return blocks;
+  const std::size_t passes = policy_.passes > 0 ? policy_.passes : length;
+  blocks_.clear();
+  for (PlannedBlock block : plan_blocks(length + (length > 0 ? ahead : 0), size, passes)) {
+    block.start += first;
+    blocks_.push_back(block);
+  }
+  if (!is_infill()) return;
+  // Only blocks in which something is to be written share the passes.
+  std::erase_if(blocks_, [&](const PlannedBlock& block) { return open_in(block).empty(); });
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::size_t open = open_in(blocks_[i]).size();
+    const std::size_t share = policy_.passes > 0 ? equal_share(policy_.passes, blocks_.size(), i) : open;
+    blocks_[i].passes = std::clamp<std::size_t>(share, 1, open);
+  }
+}
+
+bool Page::is_end(TokenId token) const { return std::ranges::find(job_.end_tokens, token) != job_.end_tokens.end(); }
+
+const Page::Region& Page::hole_of(std::size_t position) const {
+  return *std::ranges::upper_bound(holes_, position, {}, &Region::end);
 }
 
 std::vector<std::size_t> Page::open_in(const PlannedBlock& block) const {
   std::vector<std::size_t> positions;
-  for (std::size_t at = block.start; at < block.start + block.length; ++at) {
-    if (job_.canvas.at(at).status == CellStatus::open) positions.push_back(at);
+  for (const Region& hole : holes_) {
+    if (is_infill() && text_end(cells_of(hole), job_.end_tokens).is_finished) continue;
+    const std::size_t end = std::min(hole.end, block.start + block.length);
+    for (std::size_t at = std::max(hole.begin, block.start); at < end; ++at) {
+      if (job_.canvas.at(at).status == CellStatus::open) positions.push_back(at);
+    }
   }
   return positions;
 }
@@ -62,30 +108,37 @@ std::vector<std::size_t> Page::committed_in(const PlannedBlock& block) const {
   return positions;
 }
 
-void Page::commit(std::size_t position, const Proposal& proposal) {
+void Page::commit(std::size_t position, const Proposal& proposal, std::string_view rule) {
   const CellId cell = job_.canvas.at(position).id;
   job_.canvas.commit(cell, proposal.token);
   session_.emit({.kind = EventKind::committed,
                  .cell = cell,
                  .token = proposal.token,
                  .position = position,
-                 .probability = proposal.probability});
+                 .probability = proposal.probability,
+                 .rule = rule});
 }
 
-void Page::revoke(std::size_t position) {
+void Page::revoke(std::size_t position, double probability, std::string_view rule) {
   const CellId cell = job_.canvas.at(position).id;
   job_.canvas.revoke(cell, policy_.traits.mask_token);
-  session_.emit({.kind = EventKind::revoked, .cell = cell, .token = policy_.traits.mask_token, .position = position});
+  session_.emit({.kind = EventKind::revoked,
+                 .cell = cell,
+                 .token = policy_.traits.mask_token,
+                 .position = position,
+                 .probability = probability,
+                 .rule = rule});
 }
 
-void Page::replace(std::size_t position, const Proposal& proposal) {
+void Page::replace(std::size_t position, const Proposal& proposal, std::string_view rule) {
   const CellId cell = job_.canvas.at(position).id;
   job_.canvas.replace(cell, proposal.token);
   session_.emit({.kind = EventKind::replaced,
                  .cell = cell,
                  .token = proposal.token,
                  .position = position,
-                 .probability = proposal.probability});
+                 .probability = proposal.probability,
+                 .rule = rule});
 }
 
 Task<Result<PassAnswer>> Page::pass(const PassRequest& request) {
@@ -122,14 +175,9 @@ Task<Result<void>> Page::reach(const PlannedBlock& block) {
     if (yields.empty()) continue;
     const Result<std::vector<Proposal>> first = read_proposals(*answer, std::span(&block.start, 1));
     if (!first.has_value()) co_return tl::unexpected<Error>(first.error());
-    commit(block.start, first->front());
+    commit(block.start, first->front(), "block start");
   }
   co_return Result<void>{};
-}
-
-YieldKind Page::yield_kind() const {
-  const bool needs_logits = !policy_.rule.needs_only_statistics() || policy_.schedule->reads_changes();
-  return needs_logits ? YieldKind::logits : YieldKind::statistics;
 }
 
 PassRequest Page::request_for(const PlannedBlock& block, std::span<const std::size_t> positions, Prompt prompt) {
@@ -152,7 +200,7 @@ PassRequest Page::request_for(const PlannedBlock& block, std::span<const std::si
 }
 
 void Page::note_change(std::size_t position, std::span<const double> log_probabilities) {
-  Past& past = pasts_[position];
+  Past& past = pasts_[job_.canvas.at(position).id];
   if (!past.log_probabilities.empty()) past.changes.push_back(divergence(log_probabilities, past.log_probabilities));
   past.log_probabilities.assign(log_probabilities.begin(), log_probabilities.end());
 }
@@ -163,8 +211,12 @@ Result<Proposal> Page::proposal_from(const RowStatistics& statistics, std::span<
     return fail(ErrorKind::failed, "position {}: the network gave NaN or infinite logits; check the model file",
                 position);
   }
+  if (!std::isfinite(statistics.max)) {
+    return fail(ErrorKind::failed, "position {}: the network leaves no token but the mask token; check the model file",
+                position);
+  }
   const double uniform = uniform_at(position, Purpose::position);
-  if (logits.empty()) return plm::propose(statistics, policy_.rule, uniform);
+  if (logits.empty()) return plm::propose(statistics, rule_, uniform);
   noise_.clear();
   for (std::uint32_t id = 0; policy_.draws && id < logits.size(); ++id) {
     noise_.push_back(0x1p-54 + plm::uniform({.seed = job_.seed,
@@ -174,15 +226,28 @@ Result<Proposal> Page::proposal_from(const RowStatistics& statistics, std::span<
                                              .purpose = Purpose::noise}));
   }
   const Proposal proposal = proposer_(logits, unconditional, noise_, uniform);
+  if (proposal.token == kNoToken) {
+    return fail(ErrorKind::failed,
+                "position {}: the network leaves no token that may stand there; check the model file", position);
+  }
   if (policy_.schedule->reads_changes()) note_change(position, proposer_.log_probabilities());
   return proposal;
 }
 
 Task<Result<std::vector<Proposal>>> Page::propose(const PlannedBlock& block, std::span<const std::size_t> positions) {
-  const PassRequest request = request_for(block, positions, Prompt::shown);
+  suppress();
+  // Behind the block the last positions are asked whether the text ends there.
+  std::vector<std::size_t> asked(positions.begin(), positions.end());
+  if (length_.rule() == PageLength::Rule::expand) {
+    for (std::size_t at = std::max(tail_begin(), block.start + block.length); at < end(); ++at) {
+      if (job_.canvas.at(at).status == CellStatus::open) asked.push_back(at);
+    }
+  }
+  const PassRequest request = request_for(block, asked, Prompt::shown);
   const Task<Result<PassAnswer>> running = pass(request);
   const Result<PassAnswer> answer = co_await running;
   if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
+  if (length_.rule() == PageLength::Rule::expand) note_ends(tail_begin(), asked, *answer);
   std::vector<YieldResult> unconditional(positions.size());
   if (policy_.rule.guidance != 0) {
     const PassRequest without = request_for(block, positions, Prompt::masked);
@@ -206,7 +271,9 @@ Result<std::vector<Proposal>> Page::read_proposals(const PassAnswer& answer, std
                    .cell = job_.canvas.at(positions[i]).id,
                    .token = proposal.token,
                    .position = positions[i],
-                   .probability = proposal.probability});
+                   .probability = proposal.probability,
+                   .score = proposal.score,
+                   .entropy = proposal.entropy});
   }
   return proposals;
 }
@@ -226,24 +293,33 @@ std::span<const OpenPosition> Page::open_positions(const PlannedBlock& block, st
                       .score = proposals[i].score,
                       .entropy = proposals[i].entropy,
                       .uniform = uniform_at(positions[i], Purpose::gate)};
-    if (const auto past = pasts_.find(positions[i]); past != pasts_.end()) open.changes = past->second.changes;
+    if (const auto past = pasts_.find(job_.canvas.at(positions[i]).id); past != pasts_.end())
+      open.changes = past->second.changes;
     open_positions_.push_back(open);
   }
   return open_positions_;
 }
 
-bool Page::is_finished() const { return text_end(written(), job_.end_tokens).is_finished; }
+bool Page::is_finished() const {
+  // Text that fills a page which may grow has not ended.
+  if (may_grow() && text_end(cells_of(holes_.back()), job_.end_tokens).length == cells()) return false;
+  return std::ranges::all_of(holes_,
+                             [&](const Region& hole) { return text_end(cells_of(hole), job_.end_tokens).is_finished; });
+}
 
 bool Page::give_out(std::size_t until) {
   if (outcome_.reason != FinishReason::none) return true;
-  for (; given_out_ < until && job_.canvas.at(given_out_).status == CellStatus::committed; ++given_out_) {
-    const TokenId token = token_at(given_out_);
-    if (std::ranges::find(job_.end_tokens, token) != job_.end_tokens.end()) {
+  while (given_out_ < until && job_.canvas.at(given_out_).status != CellStatus::open) {
+    const Cell& cell = job_.canvas.at(given_out_);
+    if (cell.status == CellStatus::committed && is_end(cell.token)) {
+      given_out_ = hole_of(given_out_).end;
+      if (given_out_ < end()) continue;  // the text goes on behind the hole
       outcome_.reason = FinishReason::end_of_text;
       return true;
     }
-    outcome_.tokens.push_back(token);
-    std::string text = job_.text.push(token);
+    ++given_out_;
+    if (cell.status == CellStatus::committed) outcome_.tokens.push_back(cell.token);
+    std::string text = job_.text.push(cell.token);
     if (!text.empty()) session_.emit({.kind = EventKind::stable_prefix, .text = std::move(text)});
     if (job_.text.stopped()) {
       outcome_.reason = FinishReason::stop;
@@ -259,6 +335,14 @@ DecodeOutcome Page::finish() {
   std::string text = job_.text.finish();
   if (!text.empty()) session_.emit({.kind = EventKind::stable_prefix, .text = std::move(text)});
   session_.emit({.kind = EventKind::finished, .reason = outcome_.reason});
+  for (const Region& hole : holes_) {
+    if (!is_infill()) break;
+    std::vector<TokenId>& tokens = outcome_.holes.emplace_back();
+    for (const Cell& cell : cells_of(hole)) {
+      if (cell.status != CellStatus::committed || is_end(cell.token)) break;
+      tokens.push_back(cell.token);
+    }
+  }
   return outcome_;
 }
 

@@ -12,12 +12,14 @@
 // Positions are those of the canvas. Tested by tests/engine/test_parallel.cpp and tests/contract/test_decoders.cpp.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "base/task.h"
 #include "decode/decoder.h"
+#include "decode/page_length.h"
 #include "decode/parallel_policy.h"
 
 namespace plm {
@@ -27,26 +29,50 @@ class Page {
   /// `job.parallel` must be there. Both must outlive the page.
   Page(Session& session, DecodeJob& job);
 
-  /// Opens job.max_tokens cells behind the prompt. Errors (usage): the page does not fit the context.
+  /// Opens the job's holes; without any, one of job.max_tokens cells behind the prompt; with `length auto` fewer.
+  /// Errors (usage): the page does not fit the context; holes that are empty, unordered or beyond the given cells.
   Result<void> open();
+  /// With `length auto`, lets the page grow or shrink before anything is decided. To be awaited after `open`.
+  Task<Result<void>> find_length();
+  /// The decoder turns the model's tokens that mean two positions or none into that (`decide`); without, they are never
+  /// proposed.
+  void take_length_tokens() { takes_length_tokens_ = true; }
 
-  /// First and one past the last of the cells that are written.
+  /// The first cell that is written, and one past the last cell: given ones may lie between and behind.
   [[nodiscard]] std::size_t begin() const { return begin_; }
   [[nodiscard]] std::size_t end() const { return job_.canvas.size(); }
-  /// The page cut into blocks, as canvas positions; of block-causal models the first holds the prompt's rest as well.
-  [[nodiscard]] std::vector<PlannedBlock> blocks() const;
+  /// The same if all cells come that may.
+  [[nodiscard]] std::size_t most_end() const { return end() + length_.left(); }
+  /// Whether given cells lie behind cells that are written.
+  [[nodiscard]] bool is_infill() const { return !job_.holes.empty(); }
+  /// The next of the blocks that the page is cut into, as canvas positions; null after the last. Blocks that have
+  /// nothing to be written are left out; of block-causal models the first holds the prompt's rest as well. A block
+  /// follows when cells come and go.
+  [[nodiscard]] const PlannedBlock* next_block();
+  /// Open cells of the block, but for those behind the end of a hole's text.
   [[nodiscard]] std::vector<std::size_t> open_in(const PlannedBlock& block) const;
   /// Those that a decoder may take back.
   [[nodiscard]] std::vector<std::size_t> committed_in(const PlannedBlock& block) const;
   [[nodiscard]] TokenId token_at(std::size_t position) const { return job_.canvas.at(position).token; }
 
-  void commit(std::size_t position, const Proposal& proposal);
-  void revoke(std::size_t position);
-  void replace(std::size_t position, const Proposal& proposal);
+  // `rule`: why, as Event::rule.
+  void commit(std::size_t position, const Proposal& proposal, std::string_view rule);
+  void replace(std::size_t position, const Proposal& proposal, std::string_view rule);
+  /// Commits the chosen ones of the proposals, or does what a token of the model means instead: opens a position more,
+  /// takes the position away. The positions of later cells may change.
+  void decide(std::span<const std::size_t> positions, std::span<const Proposal> proposals,
+              std::span<const std::size_t> places, std::string_view rule);
+  /// With `length auto`: gives the most doubtful of these positions more room, if the end of the text is not in sight.
+  void give_room(std::span<const std::size_t> positions, std::span<const Proposal> proposals);
+  /// `probability`: as Event's.
+  void revoke(std::size_t position, double probability, std::string_view rule);
 
   /// Remembers everything before the block, as far as the model can, and decides what that alone decides. To be awaited
   /// before the block's first pass.
   Task<Result<void>> reach(const PlannedBlock& block);
+
+  /// Whether proposals are made from logits, or from statistics of rows alone.
+  [[nodiscard]] bool needs_logits() const;
 
   /// One pass over the block; proposals for `positions`, ascending, all of them cells of the page.
   Task<Result<std::vector<Proposal>>> propose(const PlannedBlock& block, std::span<const std::size_t> positions);
@@ -64,7 +90,7 @@ class Page {
   /// A random number in (0, 1) of this position and pass.
   [[nodiscard]] double uniform_at(std::size_t position, Purpose purpose) const;
 
-  /// Whether everything before the first committed end token is committed.
+  /// Whether in every hole everything before the first committed end token is committed.
   [[nodiscard]] bool is_finished() const;
   /// Gives out the text of the cells before `until`, as far as they are committed. Returns whether the text has ended
   /// there, by an end token or a stop string.
@@ -73,12 +99,36 @@ class Page {
   DecodeOutcome finish();
 
  private:
-  [[nodiscard]] std::span<const Cell> written() const { return job_.canvas.cells().subspan(begin_); }
+  /// The cells of a hole.
+  struct Region {
+    std::size_t begin, end;
+  };
+  [[nodiscard]] std::span<const Cell> cells_of(const Region& hole) const {
+    return job_.canvas.cells().subspan(hole.begin, hole.end - hole.begin);
+  }
+  [[nodiscard]] bool is_end(TokenId token) const;
+  /// The hole of a position that lies in one.
+  [[nodiscard]] const Region& hole_of(std::size_t position) const;
+  void open_hole(const Hole& hole);
+  void plan();
+  void insert(std::size_t position, std::size_t count);
+  void erase(std::size_t position);
+  [[nodiscard]] bool may_grow() const { return length_.rule() == PageLength::Rule::grow && length_.step(cells()) > 0; }
+  /// Cells of the holes.
+  [[nodiscard]] std::size_t cells() const;
+  [[nodiscard]] bool is_deleted_by(std::size_t position, TokenId token) const;
+  /// Forbids what may not be proposed in the next pass.
+  void suppress();
+  [[nodiscard]] bool takes_length_tokens() const;
+  /// First of the last positions that tell whether the text ends on the page.
+  [[nodiscard]] std::size_t tail_begin() const;
+  /// Probabilities of an end at `positions`, where logits are there, and by what is decided elsewhere.
+  void note_ends(std::size_t first, std::span<const std::size_t> positions, const PassAnswer& answer);
   /// Whether the first position of a block is spoken for from outside of it.
   [[nodiscard]] bool is_spoken_for() const {
     return policy_.traits.shifts_logits && policy_.traits.attention != DiffusionAttention::full;
   }
-  [[nodiscard]] YieldKind yield_kind() const;
+  [[nodiscard]] YieldKind yield_kind() const { return needs_logits() ? YieldKind::logits : YieldKind::statistics; }
   enum class Prompt { shown, masked };
   [[nodiscard]] PassRequest request_for(const PlannedBlock& block, std::span<const std::size_t> positions,
                                         Prompt prompt);
@@ -90,8 +140,14 @@ class Page {
   Session& session_;
   DecodeJob& job_;
   const ParallelPolicy& policy_;
+  ProposalRule rule_;
   Proposer proposer_;
+  PageLength length_;
+  bool takes_length_tokens_ = false;
   std::size_t begin_;
+  std::vector<Region> holes_;        // by position
+  std::deque<PlannedBlock> blocks_;  // whose entries stay where they are when one is added
+  std::size_t next_block_ = 0;
   std::size_t given_out_;  // cells whose text has been given out
   std::size_t passes_ = 0;
   DecodeOutcome outcome_;
@@ -100,12 +156,13 @@ class Page {
   std::vector<Yield> yields_;
   std::vector<OpenPosition> open_positions_;
   std::vector<double> noise_;
-  // For schedules that ask how distributions change, by position.
+  std::vector<double> ends_;  // probabilities of an end at the last positions, by the pass before
+  // For schedules that ask how distributions change, by cell.
   struct Past {
     std::vector<double> log_probabilities;
     std::vector<double> changes;
   };
-  std::map<std::size_t, Past> pasts_;
+  std::map<CellId, Past> pasts_;
 };
 
 }  // namespace plm

@@ -1,12 +1,16 @@
 #include "decode/parallel_policy.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/utf8.h"
 #include "decode/decoder.h"
+#include "decode/page_length.h"
 
 namespace plm {
 namespace {
+
+constexpr std::size_t kMostPositions = std::size_t{1} << 20;
 
 constexpr Parameter kOwn[] = {
     {
@@ -31,6 +35,13 @@ constexpr Parameter kOwn[] = {
         .min = 0,
         .max = 1U << 20,
         .unit = "tokens",
+    },
+    {
+        .name = "length",
+        .summary = "tokens of a page, or of a hole that does not say its own; auto: as many as the model wants, up to "
+                   "those asked for",
+        .type = ParameterType::text,
+        .unit = "TOKENS|auto",
     },
     {
         .name = "passes",
@@ -102,16 +113,29 @@ Result<const Definition*> named(std::string_view parameter, const std::string& n
 
 }  // namespace
 
+Result<std::optional<std::size_t>> page_length(const Settings& settings) {
+  if (!settings.has("length") || settings.text("length") == "auto") return std::nullopt;
+  const std::string text = settings.text("length");
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || end != text.data() + text.size() || length == 0 || length > kMostPositions) {
+    return fail(ErrorKind::usage, "length: found \"{}\", expected auto or a number from 1 to {}", printable(text, 40),
+                kMostPositions);
+  }
+  return length;
+}
+
 std::span<const Parameter> parallel_parameters() {
   static const std::vector<Parameter> parameters = [] {
     std::vector<Parameter> all(std::begin(kOwn), std::end(kOwn));
-    const auto add = [&](const Definition& head) {
-      for (const Parameter& parameter : head.parameters) {
+    const auto add = [&](std::span<const Parameter> parameters_of_one) {
+      for (const Parameter& parameter : parameters_of_one) {
         if (std::ranges::find(all, parameter.name, &Parameter::name) == all.end()) all.push_back(parameter);
       }
     };
-    for (const ScheduleDefinition* definition : schedules()) add(definition->head);
-    for (const DecoderDefinition* definition : decoders()) add(definition->head);
+    add(length_parameters());
+    for (const ScheduleDefinition* definition : schedules()) add(definition->head.parameters);
+    for (const DecoderDefinition* definition : decoders()) add(definition->head.parameters);
     return all;
   }();
   return parameters;
@@ -122,12 +146,15 @@ Result<ParallelPolicy> ParallelPolicy::create(const Settings& settings, const Di
   PLM_TRY_ASSIGN(policy.rule.confidence, named("confidence", settings.text("confidence"), confidences()));
   PLM_TRY_ASSIGN(const ScheduleDefinition* schedule, named("schedule", settings.text("schedule"), schedules()));
   PLM_TRY_ASSIGN(policy.schedule, schedule->create(settings));
+  policy.schedule_name = schedule->head.name;
   policy.block_length = traits.block_length;
   if (settings.has("block_length")) policy.block_length = static_cast<std::size_t>(settings.integer("block_length"));
   if (traits.attention != DiffusionAttention::full && policy.block_length == 0) {
     return fail(ErrorKind::usage,
                 "block_length: this model writes block by block; give the length that it was trained with");
   }
+  PLM_TRY(page_length(settings));
+  policy.finds_length = settings.has("length") && settings.text("length") == "auto";
   policy.passes = static_cast<std::size_t>(settings.integer("passes"));
   policy.rule.temperature = settings.real("page_temperature");
   policy.rule.top_k = static_cast<std::size_t>(settings.integer("page_top_k"));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/settings.h"
@@ -17,13 +18,19 @@ struct ParallelPolicy {
   Settings settings;  ///< of parallel_parameters(); a decoder reads its own from here
   ProposalRule rule;
   std::unique_ptr<const Schedule> schedule;
+  std::string_view schedule_name;
   std::size_t block_length = 0;  ///< 0: the whole page is one block
   std::size_t passes = 0;        ///< 0: as many as there are positions
   bool draws = false;            ///< proposals are drawn rather than the largest
+  bool finds_length = false;     ///< the length asked for is the most; the model tells how much of it is wanted
 
   /// `settings` hold parallel_parameters(). Errors (usage) name the parameter.
   static Result<ParallelPolicy> create(const Settings& settings, const DiffusionTraits& traits);
 };
+
+/// What the parameter `length` says: a number of tokens, or nothing, when it is `auto` or not set. Error (usage):
+/// neither.
+[[nodiscard]] Result<std::optional<std::size_t>> page_length(const Settings& settings);
 
 /// `schedule`, `confidence`, the page's own, and the parameters of every schedule and parallel decoder, each name once.
 [[nodiscard]] std::span<const Parameter> parallel_parameters();

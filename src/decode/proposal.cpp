@@ -75,6 +75,7 @@ Proposal Proposer::operator()(std::span<const float> logits, std::span<const flo
     logits_[id] = without + (rule_.guidance + 1) * (logits_[id] - without);
   }
   for (const TokenId id : rule_.suppressed) logits_[static_cast<std::size_t>(id)] = kNever;
+  if (std::ranges::all_of(logits_, [](double logit) { return logit == kNever; })) return {};
   tempered_ = logits_;
   if (rule_.temperature > 0) temper();
 

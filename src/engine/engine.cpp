@@ -131,9 +131,15 @@ Result<void> Engine::read_diffusion(const Architecture& architecture) {
     PLM_TRY_ASSIGN(file, GgufFile::overridden(file_, std::span(&setting, 1)));
   }
   PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file, architecture.diffusion));
-  if (diffusion_.has_value() && !vocabulary().contains(diffusion_->mask_token)) {
+  if (!diffusion_.has_value()) return {};
+  if (!vocabulary().contains(diffusion_->mask_token)) {
     return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file_->path(),
                 diffusion_->mask_token, vocabulary().size());
+  }
+  for (const TokenId token : {diffusion_->expand_token, diffusion_->delete_token}) {
+    if (token < 0 || vocabulary().contains(token)) continue;
+    return fail(ErrorKind::bad_input, "{}: the token that expands or deletes is {}, the vocabulary has {} tokens",
+                file_->path(), token, vocabulary().size());
   }
   return {};
 }
@@ -252,6 +258,9 @@ Result<std::unique_ptr<Generation>> Engine::start(GenerationRequest request) {
 
 Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, GenerationRequest request) {
   PLM_TRY_ASSIGN(const DecoderDefinition* decoder, choose_decoder(request.decoder));
+  if (!request.holes.empty() && !decoder->fills_masks) {
+    return fail(ErrorKind::usage, "decoder {}: writes behind a prompt, not into holes", decoder->head.name);
+  }
   Settings greedy(sampling_parameters());
   PLM_TRY(greedy.set_text("temperature", "0"));
   PLM_TRY_ASSIGN(Chain chain, Chain::create(request.sampling != nullptr ? *request.sampling : greedy, *texts_));
@@ -260,6 +269,7 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
   DecodeJob job{.chain = std::move(chain),
                 .text = TextStream(vocabulary(), std::move(stops)),
                 .max_tokens = request.max_tokens,
+                .holes = std::move(request.holes),
                 .seed = request.seed,
                 .log_probabilities = request.log_probabilities,
                 .trace_top = request.trace_top,

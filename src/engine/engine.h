@@ -56,6 +56,7 @@ struct GenerationRequest {
   bool ignore_end = false;             ///< go on after an end-of-text token
   std::string decoder = {};            ///< empty: as the model was made to write
   const Settings* parallel = nullptr;  ///< of parallel_parameters(), for decoders that fill masks; null: the defaults
+  std::vector<Hole> holes = {};        ///< as DecodeJob's: `prompt` is then all that is given, before, between, behind
   std::optional<LogProbabilityWish> log_probabilities = {};
   std::optional<std::size_t> trace_top = {};     ///< as DecodeJob's
   std::vector<std::string> banned_phrases = {};  ///< texts that must not appear, letters of ASCII in either case

@@ -35,15 +35,19 @@ Result<void> read_attention(const GgufFile& file, DiffusionTraits& traits) {
   return {};
 }
 
+Result<void> read_token(const GgufFile& file, std::string_view key, std::int32_t& token) {
+  if (!has_key(file, key)) return {};
+  PLM_TRY_ASSIGN(const std::uint64_t id, file.unsigned_value(key));
+  if (id > std::numeric_limits<std::int32_t>::max()) {
+    return fail(ErrorKind::bad_input, "{}: {} = {}: no token has that number", file.path(), key, id);
+  }
+  token = static_cast<std::int32_t>(id);
+  return {};
+}
+
 Result<void> read_mask_token(const GgufFile& file, DiffusionTraits& traits) {
   for (const std::string_view key : kMaskKeys) {
-    if (!has_key(file, key)) continue;
-    PLM_TRY_ASSIGN(const std::uint64_t id, file.unsigned_value(key));
-    if (id > std::numeric_limits<std::int32_t>::max()) {
-      return fail(ErrorKind::bad_input, "{}: {} = {}: no token has that number", file.path(), key, id);
-    }
-    traits.mask_token = static_cast<std::int32_t>(id);
-    return {};
+    if (has_key(file, key)) return read_token(file, key, traits.mask_token);
   }
   return fail(ErrorKind::bad_input, "{}: {} is missing, but the model fills masks; set it with --override", file.path(),
               kMaskKeys[1]);
@@ -74,6 +78,8 @@ Result<std::optional<DiffusionTraits>> read_diffusion_traits(const GgufFile& fil
     traits.block_length = length;
   }
   PLM_TRY(read_mask_token(file, traits));
+  PLM_TRY(read_token(file, "diffusion.expand_token_id", traits.expand_token));
+  PLM_TRY(read_token(file, "diffusion.delete_token_id", traits.delete_token));
   return traits;
 }
 

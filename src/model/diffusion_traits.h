@@ -21,11 +21,13 @@ enum class DiffusionAttention : std::uint8_t {
 
 struct DiffusionTraits {
   DiffusionAttention attention = DiffusionAttention::full;
-  bool shifts_logits = false;    ///< row i - 1 speaks for position i, row 0 for positions 0 and 1
-  std::size_t block_length = 0;  ///< trained with; 0: any
-  bool is_causal_too = false;    ///< the same weights write one token after another as well
-  bool edits = false;            ///< trained to correct tokens that it sees
-  std::int32_t mask_token = -1;  ///< stands for an undecided position
+  bool shifts_logits = false;      ///< row i - 1 speaks for position i, row 0 for positions 0 and 1
+  std::size_t block_length = 0;    ///< trained with; 0: any
+  bool is_causal_too = false;      ///< the same weights write one token after another as well
+  bool edits = false;              ///< trained to correct tokens that it sees
+  std::int32_t mask_token = -1;    ///< stands for an undecided position
+  std::int32_t expand_token = -1;  ///< proposed where two positions are wanted; -1: the model has none
+  std::int32_t delete_token = -1;  ///< proposed where no position is wanted; -1: the model has none
 };
 
 /// What the file says, over what its architecture does (null: it is not made for it). Nothing when neither says that

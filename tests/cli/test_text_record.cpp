@@ -29,7 +29,7 @@ TEST(TextRecord, KeepsWhatStayed) {
   EXPECT_EQ(record.reason(), FinishReason::interrupted) << "until it has finished";
   record.on_event(committed(49, 8));
   record.on_event(committed(50, 9));
-  record.on_event({.kind = EventKind::deleted});
+  record.on_event({.kind = EventKind::deleted, .position = 9});
   record.on_event(committed(51, 9));
   record.on_event({.kind = EventKind::stable_prefix, .text = "13"});
   record.on_event(committed(257, 10));
@@ -51,6 +51,19 @@ TEST(TextRecord, OfAPageIsInOrderOfPositions) {
   record.on_event({.kind = EventKind::replaced, .token = 48, .position = 4});
   record.on_event({.kind = EventKind::finished, .reason = FinishReason::end_of_text});
   EXPECT_EQ(record.finish().ids, (std::vector<TokenId>{48, 51})) << "nothing from the end token on";
+}
+
+TEST(TextRecord, FollowsCellsThatComeAndGoBetweenOthers) {
+  TextRecord record(vocabulary(), nullptr);
+  for (std::size_t at = 4; at < 8; ++at) record.on_event({.kind = EventKind::inserted, .position = at});
+  record.on_event(committed(49, 4));
+  record.on_event(committed(51, 6));
+  record.on_event({.kind = EventKind::inserted, .position = 5});
+  record.on_event(committed(50, 5));
+  record.on_event({.kind = EventKind::deleted, .position = 6});
+  record.on_event({.kind = EventKind::deleted, .position = 4});
+  record.on_event(committed(52, 6));
+  EXPECT_EQ(Json(record.ids()), Json({50, 51, 52}));
 }
 
 TEST(TextRecord, HashesTheLinesThatItWrites) {

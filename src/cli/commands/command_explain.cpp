@@ -1,10 +1,12 @@
 // plm explain: reads a trace and shows how tokens came to be chosen: one line for each, or one token's funnel from the
-// model's distribution through every sampler. Tested by tests/cli/test_sampling.py.
+// model's distribution through every sampler; or a trajectory, and shows what every pass did, or one position's story.
+// Tested by tests/cli/test_sampling.py and tests/cli/test_trajectory.py.
 #include "base/json.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/help.h"
+#include "cli/trajectory_story.h"
 
 namespace plm {
 namespace {
@@ -16,8 +18,13 @@ constexpr Parameter kFlags[] = {
      .type = ParameterType::integer,
      .min = 1,
      .max = 1e9},
+    {.name = "position",
+     .summary = "of a trajectory: the story of this position, 0 the first of the text, the prompt's among them",
+     .type = ParameterType::integer,
+     .min = 0,
+     .max = 1e9},
 };
-constexpr Argument kArguments[] = {{"TRACE", "a file that --trace wrote; - is standard input"}};
+constexpr Argument kArguments[] = {{"FILE", "a file that --trace or --trajectory wrote; - is standard input"}};
 
 /// One line of a trace, checked.
 struct TracedToken {
@@ -60,8 +67,7 @@ bool is_token(const Json& json) {
 }
 
 // The tokens that stayed, in order.
-Result<std::vector<TracedToken>> read_trace(const std::string& name) {
-  PLM_TRY_ASSIGN(const std::string text, read_text(name));
+Result<std::vector<TracedToken>> read_trace(const std::string& text, const std::string& name) {
   std::vector<TracedToken> tokens;
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < text.size(); ++number) {
@@ -130,8 +136,29 @@ std::string funnel(const TracedToken& token, std::size_t number) {
   return text;
 }
 
+Result<int> explain_trajectory(Invocation& call, const std::string& text, const std::string& name) {
+  if (call.settings.has("token")) {
+    return fail(ErrorKind::usage, "--token: is about a trace; of a trajectory tell the --position");
+  }
+  PLM_TRY_ASSIGN(const Trajectory trajectory, read_trajectory(text, name));
+  if (!call.settings.has("position")) {
+    call.terminal.data(trajectory_overview(trajectory));
+    return 0;
+  }
+  const auto position = static_cast<std::size_t>(call.settings.integer("position"));
+  PLM_TRY_ASSIGN(const std::string story, trajectory_story(trajectory, position));
+  call.terminal.data(story);
+  return 0;
+}
+
 Result<int> run(Invocation& call) {
-  PLM_TRY_ASSIGN(const auto tokens, read_trace(call.argument(0)));
+  const std::string name = call.argument(0);
+  PLM_TRY_ASSIGN(const std::string text, read_text(name));
+  if (is_trajectory(text)) return explain_trajectory(call, text, name);
+  if (call.settings.has("position")) {
+    return fail(ErrorKind::usage, "--position: is about a trajectory; of a trace tell the --token");
+  }
+  PLM_TRY_ASSIGN(const auto tokens, read_trace(text, name));
   if (!call.settings.has("token")) {
     call.terminal.data(overview(tokens));
     return 0;
@@ -148,7 +175,7 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_explain = {
     .head = {.name = "explain",
-             .summary = "shows how the tokens of a trace were chosen",
+             .summary = "shows how the tokens of a trace or a trajectory were chosen",
              .source = "datasheet part X, the trace of the samplers",
              .parameters = kFlags},
     .arguments = kArguments,

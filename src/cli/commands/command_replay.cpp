@@ -1,5 +1,6 @@
-// plm replay: writes a recipe's text again, and says whether text and trace came out the same to the bit.
-// Tested by tests/cli/test_sampling.py.
+// plm replay: writes the text of a recipe or a trajectory again, and says whether it came out the same to the bit: text
+// and trace, or everything that the passes proposed and decided.
+// Tested by tests/cli/test_sampling.py and tests/cli/test_trajectory.py.
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -8,6 +9,7 @@
 #include "cli/recipe_flags.h"
 #include "cli/text_flags.h"
 #include "cli/text_record.h"
+#include "cli/trajectory_file.h"
 
 namespace plm {
 namespace {
@@ -41,7 +43,7 @@ constexpr Parameter kFlags[] = {
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
 };
-constexpr Argument kArguments[] = {{"RECIPE", "a file that plm run --recipe-out wrote"},
+constexpr Argument kArguments[] = {{"FILE", "a recipe or a trajectory: what --recipe-out or --trajectory wrote"},
                                    {"MODEL", "not given: where the recipe's model lay", false}};
 
 Result<Invocation> call_for(const Invocation& call, const ReadRecipe& recipe, std::string_view name) {
@@ -74,9 +76,64 @@ Result<int> tell(Invocation& call, const std::vector<RecipeDifference>& differen
   return differences.empty() ? 0 : static_cast<int>(ErrorKind::failed);
 }
 
+Result<int> tell_trajectory(Invocation& call, std::vector<RecipeDifference> differences,
+                            const std::optional<TrajectoryDifference>& found, bool breaks_off) {
+  // What the header has as a recipe has no result: that is in the last line.
+  std::erase_if(differences, [](const RecipeDifference& one) { return one.field.starts_with("result"); });
+  if (found.has_value()) differences.push_back({found->where, found->before, found->after});
+  if (!call.settings.boolean("json") && differences.empty()) {
+    call.terminal.line(breaks_off ? "[identical as far as the file goes; it breaks off]" : "[identical: every pass]");
+    return 0;
+  }
+  return tell(call, differences);
+}
+
+Result<int> replay_trajectory(Invocation& call, const std::string& text, const std::string& name) {
+  PLM_TRY_ASSIGN(const Trajectory trajectory, read_trajectory(text, name));
+  PLM_TRY_ASSIGN(TrajectoryJob job, read_trajectory_job(trajectory.header, name));
+  if (call.settings.was_given("trace")) {
+    return fail(ErrorKind::usage, "--trace: is about samplers; a trajectory has all there is");
+  }
+  PLM_TRY_ASSIGN(Invocation engine_call, call_for(call, job.recipe, name));
+  PLM_TRY_ASSIGN(const std::string path,
+                 resolve_model(call.argument(1).empty() ? job.recipe.model_path : call.argument(1)));
+  PLM_TRY_ASSIGN(const auto engine, load_engine(engine_call, path, 2));
+  GenerationRequest& request = job.recipe.request;
+  PLM_TRY_ASSIGN(const DecoderDefinition* decoder, engine->choose_decoder(request.decoder));
+  if (request.trace_top == 0) request.trace_top.reset();  // no samplers were traced
+  request.sampling = &job.recipe.sampling;
+  if (decoder->fills_masks) request.parallel = &job.page;
+  TextRecord record(engine->vocabulary(), nullptr);
+  TrajectoryRecorder recorder(engine->vocabulary(), request.prompt);
+  std::size_t passes = 0;
+  request.listener = [&](const Event& event) {
+    record.on_event(event);
+    recorder.on_event(event);
+    if (event.kind == EventKind::pass_ran) ++passes;
+    if (event.kind == EventKind::stable_prefix && !call.settings.boolean("json")) call.terminal.data(event.text);
+  };
+  stop_between_batches();
+  PLM_TRY_ASSIGN(const auto generation, engine->start(request));
+  const Result<void> outcome = engine->run([&] { return was_interrupted() || call.terminal.failure().has_value(); });
+  if (!call.settings.boolean("json")) call.terminal.data("\n");
+  PLM_TRY(outcome);
+  if (!generation->done()) return static_cast<int>(ErrorKind::interrupted);
+  PLM_TRY(generation->take());
+  const RecipeResult result = record.finish();
+  PLM_TRY_ASSIGN(const RecipeFacts facts, recipe_facts(engine_call, *engine));
+  const Json recipe = make_recipe(*engine, request, *generation, facts, result);
+  const std::string again =
+      trajectory_header(recipe, request) + "\n" + recorder.finish() + trajectory_result(result, passes) + "\n";
+  PLM_TRY_ASSIGN(const auto found, first_difference(text, again, name));
+  PLM_TRY_ASSIGN(const Json as_read, parse_json(json_text(recipe), "recipe"));
+  return tell_trajectory(call, recipe_differences(trajectory.header["recipe"], as_read), found,
+                         trajectory.result.is_null());
+}
+
 Result<int> run(Invocation& call) {
   const std::string name = call.argument(0);
   PLM_TRY_ASSIGN(const std::string text, read_text(name));
+  if (is_trajectory(text)) return replay_trajectory(call, text, name);
   PLM_TRY_ASSIGN(const Json json, parse_json(text, name));
   PLM_TRY_ASSIGN(ReadRecipe recipe, read_recipe(json, name));
   PLM_TRY_ASSIGN(Invocation engine_call, call_for(call, recipe, name));
@@ -116,7 +173,7 @@ Result<int> run(Invocation& call) {
 
 extern constinit const Command command_replay = {
     .head = {.name = "replay",
-             .summary = "writes the text of a recipe again and compares it to the bit",
+             .summary = "writes the text of a recipe or a trajectory again and compares it to the bit",
              .source = "datasheet, reproducibility",
              .parameters = kFlags},
     .arguments = kArguments,

@@ -10,9 +10,11 @@
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
+#include "cli/page_animation.h"
 #include "cli/recipe_flags.h"
 #include "cli/text_flags.h"
 #include "cli/text_record.h"
+#include "cli/trajectory_file.h"
 
 namespace plm {
 namespace {
@@ -81,6 +83,9 @@ constexpr Parameter kFlags[] = {
     kTraceFlag,
     kTraceTopFlag,
     kRecipeOutFlag,
+    kTrajectoryFlag,
+    kNoAnimationFlag,
+    kFrameMsFlag,
 };
 constexpr Argument kArguments[] = {kModelArgument};
 
@@ -133,7 +138,7 @@ struct Writing {
 // A combination of flags that has no meaning.
 Result<void> check_flags(const Settings& settings) {
   const bool has_one_text = settings.integer("parallel") == 1;
-  for (const char* name : {"trace", "recipe_out"}) {
+  for (const char* name : {"trace", "recipe_out", "trajectory"}) {
     if (settings.was_given(name) && !has_one_text) {
       return fail(ErrorKind::usage, "{}: is about one text; leave --parallel out", flag_name(name));
     }
@@ -177,11 +182,13 @@ class Run {
  private:
   // Streams when there is one text; several are printed whole, one after another.
   [[nodiscard]] bool streams() const { return writings_.size() == 1 && !as_json_; }
+  Result<void> open_files(const Engine& engine, const GenerationRequest& request);
   Result<GenerationRequest> request(const Engine& engine) const;
   Result<void> record(const Engine& engine, const GenerationRequest& request, const Generation& generation);
   void on_event(Writing& writing, const Event& event);
   [[nodiscard]] Json logprob_json(const Event& event) const;
   void show_progress(const Generation& generation);
+  [[nodiscard]] bool shows_frames() const { return animation_ != nullptr; }
   void print();
   void print_statistics();
   [[nodiscard]] Json timings(const Writing& writing) const;
@@ -197,6 +204,8 @@ class Run {
   Json model_defaults_ = Json::object();  // sampling controls that the model's file brought
   const Vocabulary* vocabulary_ = nullptr;
   std::unique_ptr<TraceFile> trace_;
+  std::unique_ptr<TrajectoryFile> trajectory_;
+  std::unique_ptr<PageAnimation> animation_;  // null: text appears when it can no longer change
 };
 
 Result<GenerationRequest> Run::request(const Engine& engine) const {
@@ -219,8 +228,12 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
     request.parallel = &settings;
     // A page is as long as what was asked for; where nothing was, as the context has room.
     const std::size_t room = engine.context_length() - std::min(engine.context_length(), prompt_.size());
-    if (!settings.was_given("max_tokens")) request.max_tokens = std::min(request.max_tokens, room);
-    if (settings.integer("max_tokens") < 0) request.max_tokens = room;
+    PLM_TRY_ASSIGN(const std::optional<std::size_t> length, page_length(settings));
+    if (length.has_value()) request.max_tokens = *length;
+    if (!settings.was_given("max_tokens") && !length.has_value()) {
+      request.max_tokens = std::min(request.max_tokens, room);
+    }
+    if (settings.integer("max_tokens") < 0 && !length.has_value()) request.max_tokens = room;
   }
   if (request.guidance_scale != 1) {
     const Prompt negative{.text = settings.text("negative_prompt"), .ids = {}};
@@ -251,10 +264,7 @@ Result<int> Run::run() {
   model_defaults_ = use_model_defaults(call_, *engine);
   PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, *engine));
   PLM_TRY_ASSIGN(const GenerationRequest request, this->request(*engine));
-  if (call_.settings.was_given("trace")) {
-    PLM_TRY_ASSIGN(trace_, TraceFile::create(call_.settings.text("trace")));
-  }
-
+  PLM_TRY(open_files(*engine, request));
   for (std::size_t i = 0; i < writings_.size(); ++i) {
     writings_[i].seed = request.seed + i;
     writings_[i].record = std::make_unique<TextRecord>(*vocabulary_, trace_.get());
@@ -265,6 +275,10 @@ Result<int> Run::run() {
   stop_between_batches();
   start_ms_ = since_start_.elapsed_ms();
   PLM_TRY_ASSIGN(const auto generations, engine->start_many(request, writings_.size(), listeners, was_interrupted));
+  if (trajectory_ != nullptr) {
+    PLM_TRY_ASSIGN(const RecipeFacts facts, recipe_facts(call_, *engine));
+    trajectory_->begin(make_recipe(*engine, request, *generations.front(), facts, {}), request);
+  }
   const auto warnings = generations.front()->warnings();
   warnings_.assign(warnings.begin(), warnings.end());
   for (const std::string& sentence : warnings_) call_.terminal.warning(sentence);
@@ -274,6 +288,10 @@ Result<int> Run::run() {
   };
   Result<void> outcome = engine->run(is_over);
   call_.terminal.clear_progress();
+  if (shows_frames()) {
+    animation_->finish();
+    call_.terminal.data(writings_.front().record->text());
+  }
   for (const auto& generation : generations) {
     if (!outcome.has_value() || !generation->done()) continue;
     const Result<DecodeOutcome> written = generation->take();
@@ -287,18 +305,40 @@ Result<int> Run::run() {
   return was_interrupted() ? static_cast<int>(ErrorKind::interrupted) : 0;
 }
 
+// Files and the screen, before the first event.
+Result<void> Run::open_files(const Engine& engine, const GenerationRequest& request) {
+  const Settings& settings = call_.settings;
+  if (settings.was_given("trace")) {
+    PLM_TRY_ASSIGN(trace_, TraceFile::create(settings.text("trace")));
+  }
+  if (settings.was_given("trajectory")) {
+    PLM_TRY_ASSIGN(trajectory_, TrajectoryFile::create(settings.text("trajectory"), engine.vocabulary(), request));
+  }
+  if (request.parallel != nullptr && streams()) {
+    animation_ = PageAnimation::create(call_, engine.vocabulary(), request.prompt, prompt_.size());
+  }
+  return {};
+}
+
 // The files that were asked for besides.
 Result<void> Run::record(const Engine& engine, const GenerationRequest& request, const Generation& generation) {
+  const RecipeResult result = writings_.front().record->finish();
   if (trace_ != nullptr) PLM_TRY(trace_->close());
+  if (trajectory_ != nullptr) {
+    if (!was_interrupted()) trajectory_->end(result);
+    PLM_TRY(trajectory_->close());
+  }
   if (!call_.settings.was_given("recipe_out")) return {};
   PLM_TRY_ASSIGN(RecipeFacts facts, recipe_facts(call_, engine));
   for (const auto& [name, value] : model_defaults_.items()) facts.model_controls.push_back(name);
-  const Json recipe = make_recipe(engine, request, generation, facts, writings_.front().record->finish());
+  const Json recipe = make_recipe(engine, request, generation, facts, result);
   return write_text(call_.settings.text("recipe_out"), json_text(recipe, 1) + "\n");
 }
 
 void Run::on_event(Writing& writing, const Event& event) {
   writing.record->on_event(event);
+  if (trajectory_ != nullptr) trajectory_->on_event(event);
+  if (shows_frames()) animation_->on_event(event);
   if (event.kind == EventKind::committed) {
     writing.last_token_ms = since_start_.elapsed_ms();
     if (writing.first_token_ms == 0) writing.first_token_ms = writing.last_token_ms;
@@ -308,7 +348,7 @@ void Run::on_event(Writing& writing, const Event& event) {
   } else if (event.kind == EventKind::deleted) {
     if (!writing.logprobs.empty()) writing.logprobs.erase(writing.logprobs.size() - 1);
   } else if (event.kind == EventKind::stable_prefix) {
-    if (streams()) call_.terminal.data(event.text);
+    if (streams() && !shows_frames()) call_.terminal.data(event.text);
   }
 }
 
@@ -325,6 +365,7 @@ Json Run::logprob_json(const Event& event) const {
 }
 
 void Run::show_progress(const Generation& generation) {
+  if (shows_frames()) return animation_->draw();
   if (!writings_.front().record->ids().empty() || prompt_.size() < 2) return;
   call_.terminal.progress("reading the prompt",
                           static_cast<double>(generation.state_length()) / static_cast<double>(prompt_.size()));

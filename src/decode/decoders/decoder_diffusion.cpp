@@ -11,12 +11,16 @@
 namespace plm {
 namespace {
 
+struct Chosen {
+  std::vector<std::size_t> places;
+  std::string_view rule;
+};
 /// The places that the schedule chooses, or the best where it must go on.
-std::vector<std::size_t> choose(const ParallelPolicy& policy, const Step& step) {
-  std::vector<std::size_t> places = policy.schedule->choose(step);
+Chosen choose(const ParallelPolicy& policy, const Step& step) {
+  Chosen chosen{policy.schedule->choose(step), policy.schedule_name};
   const bool is_late = step.index + 1 >= std::max(step.passes, step.block_length);
-  if (places.empty() && is_late) places = best_of(step.open, 1);
-  return places;
+  if (chosen.places.empty() && is_late) chosen = {best_of(step.open, 1), "late"};
+  return chosen;
 }
 
 // Of the open positions of a block those that may be decided next: of the first sub-block that has some.
@@ -32,8 +36,12 @@ std::vector<std::size_t> next_positions(const ParallelPolicy& policy, const Plan
 Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   const ParallelPolicy& policy = *job.parallel;
   Page page(session, job);
+  page.take_length_tokens();
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
-  for (const PlannedBlock& block : page.blocks()) {
+  const Task<Result<void>> finding = page.find_length();
+  if (const Result<void> found = co_await finding; !found.has_value()) co_return tl::unexpected<Error>(found.error());
+  while (const PlannedBlock* next = page.next_block()) {
+    const PlannedBlock& block = *next;
     const Task<Result<void>> reaching = page.reach(block);
     const Result<void> reached = co_await reaching;
     if (!reached.has_value()) co_return tl::unexpected<Error>(reached.error());
@@ -50,7 +58,9 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
                       .passes = block.passes,
                       .block_length = block.length,
                       .open_at_start = open_at_start};
-      for (const std::size_t place : choose(policy, step)) page.commit(positions[place], (*proposals)[place]);
+      const Chosen chosen = choose(policy, step);
+      page.decide(positions, *proposals, chosen.places, chosen.rule);
+      if (!chosen.places.empty()) page.give_room(positions, *proposals);
       is_finished = policy.traits.attention == DiffusionAttention::full && page.is_finished();
       is_finished = page.give_out(block.start + block.length) || is_finished;
     }

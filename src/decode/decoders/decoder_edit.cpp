@@ -37,8 +37,8 @@ Task<Result<std::size_t>> edit_once(Page& page, const PlannedBlock& block, const
     }
   }
   const Revision revision = edit_step(rule, page.open_positions(block, open, of_open), standing);
-  for (const std::size_t place : revision.revise) page.replace(committed[place], of_committed[place]);
-  for (const std::size_t place : revision.commit) page.commit(open[place], of_open[place]);
+  for (const std::size_t place : revision.revise) page.replace(committed[place], of_committed[place], "edit_replace");
+  for (const std::size_t place : revision.commit) page.commit(open[place], of_open[place], "edit_fill");
   co_return revision.revise.size();
 }
 
@@ -54,7 +54,10 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   }
   Page page(session, job);
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
-  for (const PlannedBlock& block : page.blocks()) {
+  const Task<Result<void>> finding = page.find_length();
+  if (const Result<void> found = co_await finding; !found.has_value()) co_return tl::unexpected<Error>(found.error());
+  while (const PlannedBlock* next = page.next_block()) {
+    const PlannedBlock& block = *next;
     const Task<Result<void>> reaching = page.reach(block);
     const Result<void> reached = co_await reaching;
     if (!reached.has_value()) co_return tl::unexpected<Error>(reached.error());

@@ -38,7 +38,10 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   const RemaskRule rule = rule_of(policy.settings);
   Page page(session, job);
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
-  for (const PlannedBlock& block : page.blocks()) {
+  const Task<Result<void>> finding = page.find_length();
+  if (const Result<void> found = co_await finding; !found.has_value()) co_return tl::unexpected<Error>(found.error());
+  while (const PlannedBlock* next = page.next_block()) {
+    const PlannedBlock& block = *next;
     const Task<Result<void>> reaching = page.reach(block);
     const Result<void> reached = co_await reaching;
     if (!reached.has_value()) co_return tl::unexpected<Error>(reached.error());
@@ -52,11 +55,12 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
       const auto count = static_cast<double>(steps), index = static_cast<double>(step);
       const RemaskTimes times{.alpha_t = index / count, .alpha_s = (index + 1) / count};
       const Decided decided(page, committed, at_commit);
+      const std::vector<double> remask = remask_probabilities(rule, times, decided.confidences);
       const Revision revision = remask_step(page.open_positions(block, open, *proposals), stay_probability(rule, times),
-                                            remask_probabilities(rule, times, decided.confidences), decided.uniforms);
-      for (const std::size_t place : revision.revise) page.revoke(committed[place]);
+                                            remask, decided.uniforms);
+      for (const std::size_t place : revision.revise) page.revoke(committed[place], remask[place], "remask");
       for (const std::size_t place : revision.commit) {
-        page.commit(open[place], (*proposals)[place]);
+        page.commit(open[place], (*proposals)[place], "remask");
         at_commit[open[place]] = (*proposals)[place].score;
       }
     }

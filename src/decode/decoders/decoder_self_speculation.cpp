@@ -90,6 +90,15 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   if (!job.chain.is_greedy()) {
     co_return fail(ErrorKind::usage, "decoder self_speculation: writes the likeliest token; set --temperature 0");
   }
+  if (!policy.rule.needs_only_statistics()) {
+    co_return fail(ErrorKind::usage,
+                   "decoder self_speculation: writes the likeliest token; leave --page-temperature and --page-guidance "
+                   "out");
+  }
+  if (!job.holes.empty()) {
+    co_return fail(ErrorKind::usage,
+                   "decoder self_speculation: writes behind a prompt, not into holes; use the decoder diffusion");
+  }
   Page page(session, job);
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
   const std::size_t first = page.begin();
@@ -102,7 +111,7 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
     const Result<std::vector<Proposal>> written = co_await writing;
     if (!written.has_value()) co_return tl::unexpected<Error>(written.error());
     for (const Proposal& proposal : *written) {
-      if (at < page.end()) page.commit(at++, proposal);
+      if (at < page.end()) page.commit(at++, proposal, "self_speculation");
     }
     if (page.give_out(at)) break;
   }

@@ -22,7 +22,7 @@ constexpr std::size_t kWordBits = 64;
 class ShadowPass {
  public:
   ShadowPass(const DecodeJob& job, const PlannedBlock& block, std::span<const std::size_t> open,
-             std::span<const std::size_t> committed)
+             std::span<const std::size_t> committed, bool needs_logits)
       : tokens_(job.canvas.tokens()) {
     const TokenId mask = job.parallel->traits.mask_token;
     const std::size_t real = tokens_.size(), rows = real + block.length;
@@ -35,7 +35,7 @@ class ShadowPass {
       for (std::size_t other = 0; other < seen; ++other) set(row, other);
       if (row >= real) bits_[row * words_ + positions_[row] / kWordBits] &= ~bit(positions_[row]);
     }
-    const YieldKind kind = job.parallel->rule.needs_only_statistics() ? YieldKind::statistics : YieldKind::logits;
+    const YieldKind kind = needs_logits ? YieldKind::logits : YieldKind::statistics;
     for (const std::size_t at : open) {
       yields_.push_back({.row = static_cast<std::uint32_t>(at), .kind = kind, .without = mask});
     }
@@ -80,18 +80,22 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
         "decoder diffusion");
   }
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
-  if (page.end() + std::min(page.end() - page.begin(), policy.block_length == 0 ? page.end() : policy.block_length) >
-      session.context_length()) {
+  const std::size_t longest = page.most_end() - page.begin();
+  const std::size_t shadows_at_most = policy.block_length == 0 ? longest : std::min(longest, policy.block_length);
+  if (page.most_end() + shadows_at_most > session.context_length()) {
     co_return fail(ErrorKind::usage,
                    "decoder wino: page and shadows of a block do not fit a context of {}; raise --context",
                    session.context_length());
   }
-  for (const PlannedBlock& block : page.blocks()) {
+  const Task<Result<void>> finding = page.find_length();
+  if (const Result<void> found = co_await finding; !found.has_value()) co_return tl::unexpected<Error>(found.error());
+  while (const PlannedBlock* next = page.next_block()) {
+    const PlannedBlock& block = *next;
     std::size_t last_accepted = kAcceptedBefore;
     while (true) {
       const std::vector<std::size_t> open = page.open_in(block), committed = page.committed_in(block);
       if (open.empty()) break;
-      const ShadowPass shadows(job, block, open, committed);
+      const ShadowPass shadows(job, block, open, committed, page.needs_logits());
       const PassRequest request = shadows.request();
       const Task<Result<PassAnswer>> running = page.pass(request);
       const Result<PassAnswer> answer = co_await running;
@@ -106,8 +110,8 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
       }
       const Revision revision = wino_step(rule, page.open_positions(block, open, *proposals), verify, last_accepted);
       last_accepted = revision.commit.size();
-      for (const std::size_t place : revision.revise) page.revoke(committed[place]);
-      for (const std::size_t place : revision.commit) page.commit(open[place], (*proposals)[place]);
+      for (const std::size_t place : revision.revise) page.revoke(committed[place], verify[place], "wino_keep");
+      for (const std::size_t place : revision.commit) page.commit(open[place], (*proposals)[place], "wino_accept");
     }
     if (page.is_finished() || page.give_out(block.start + block.length)) break;
   }
