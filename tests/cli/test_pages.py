@@ -40,6 +40,8 @@ class PagesTest(ProgramTest):
                             ((MASKED, "--confidence", "hope"), ["confidence", "margin"]),
                             ((MASKED, "-n", 1000), ["page", "--context"]),
                             ((THREE_MODES, "--decoder", "diffusion", "--block-length", 0), ["block_length"]),
+                            ((THREE_MODES, "--decoder", "self_speculation", "--temp", 0, "--page-temperature", 1),
+                             ["--page-temperature"]),
                             ((MASKED, "--logprobs", 2, "--json"), ["--logprobs", "page"])):
             with self.subTest(words):
                 self.fail_with(2, "run", *words, "-p", SUDOKU, says=says)
