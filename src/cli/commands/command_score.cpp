@@ -1,13 +1,17 @@
-// plm score: how probable a text is under the model, token by token. Tested by tests/cli/test_plm.py.
+// plm score: how probable a text is under the model, token by token; of models that fill masks the bound of that, or
+// each token given all others; and which of several texts is the likeliest behind a prompt.
+// Tested by tests/cli/test_plm.py and tests/cli/test_masked_score.py.
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/portable_math.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
-#include "engine/score.h"
+#include "engine/infill.h"
+#include "engine/masked_score.h"
 
 namespace plm {
 namespace {
@@ -17,6 +21,38 @@ constexpr Parameter kFlags[] = {
      .summary = "the text as token ids: 1,2,3",
      .type = ParameterType::text,
      .unit = "IDS",
+     .tag = Tag::pipe},
+    {.name = "prompt",
+     .aliases = "p",
+     .summary = "stands before the text, and is not scored",
+     .type = ParameterType::text,
+     .tag = Tag::pipe},
+    {.name = "choice",
+     .summary = "in place of a file: a text to be compared with other choices, behind the prompt; may be repeated",
+     .type = ParameterType::text,
+     .tag = Tag::pipe},
+    {.name = "method",
+     .summary = "of models that fill masks: a bound of the text's log-probability by random masks, or the "
+                "pseudo-log-likelihood, each token given all others; auto: the probability itself where there is one, "
+                "else the bound",
+     .type = ParameterType::choice,
+     .standard = "auto",
+     .choices = "auto, bound, pseudo",
+     .tag = Tag::pipe},
+    {.name = "draws",
+     .summary = "random masks that the bound is estimated from",
+     .type = ParameterType::integer,
+     .standard = std::int64_t{128},
+     .min = 2,
+     .max = 1 << 20,
+     .tag = Tag::pipe},
+    {.name = "seed",
+     .aliases = "s",
+     .summary = "of the random masks",
+     .type = ParameterType::integer,
+     .standard = std::int64_t{0},
+     .min = 0,
+     .max = 9.2e18,
      .tag = Tag::pipe},
     {.name = "top",
      .summary = "show this many of the likeliest tokens after each token",
@@ -103,23 +139,6 @@ std::vector<Window> cut(std::span<const TokenId> ids, std::size_t size, std::opt
   return windows;
 }
 
-Result<std::vector<Window>> windows_to_score(const Invocation& call, const Tokenizer& tokenizer) {
-  const Settings& settings = call.settings;
-  const bool is_cut = settings.has("window"), is_bare = settings.boolean("no_bos");
-  Window ids;
-  if (settings.has("ids")) {
-    PLM_TRY_ASSIGN(ids, parse_ids(settings.text("ids")));
-  } else {
-    const std::string named = call.arguments.size() > 1 ? call.argument(1) : "-";
-    PLM_TRY_ASSIGN(const std::string text, read_text(settings.has("text") ? settings.text("text") : named));
-    PLM_TRY_ASSIGN(ids, tokenizer.encode(text, {.add_special = !is_bare && !is_cut}));
-  }
-  if (settings.has("tokens")) ids.resize(std::min(ids.size(), static_cast<std::size_t>(settings.integer("tokens"))));
-  if (!is_cut) return std::vector<Window>{std::move(ids)};
-  const auto first = is_bare ? std::nullopt : tokenizer.vocabulary().special(SpecialToken::bos);
-  return cut(ids, static_cast<std::size_t>(settings.integer("window")), first);
-}
-
 Json score_json(const Score& result, Json positions) {
   Json object = {{"perplexity", result.perplexity()},
                  {"scored_tokens", result.tokens},
@@ -132,8 +151,8 @@ Json score_json(const Score& result, Json positions) {
   return object;
 }
 
-std::string score_text(const Score& result, const KvTypes& types) {
-  std::string text = fmt::format("perplexity {:.4f} over {} tokens, log-probability {:.4f}\n", result.perplexity(),
+std::string score_text(const Score& result, const KvTypes& types, std::string_view measure) {
+  std::string text = fmt::format("{} {:.4f} over {} tokens, log-probability {:.4f}\n", measure, result.perplexity(),
                                  result.tokens, result.log_probability_sum);
   if (result.compared > 0) {
     text += fmt::format(
@@ -145,47 +164,276 @@ std::string score_text(const Score& result, const KvTypes& types) {
   return text;
 }
 
-Result<void> check_texts(const Invocation& call) {
-  int given = call.arguments.size() > 1 ? 1 : 0;
-  for (const char* flag : {"ids", "text"}) given += call.settings.has(flag) ? 1 : 0;
-  if (given <= 1) return {};
-  return fail(ErrorKind::usage, "two texts to score; give one of FILE, --text and --ids");
+// A text, behind what is given.
+struct Scored {
+  std::vector<TokenId> given, text;
+
+  [[nodiscard]] std::vector<TokenId> all() const {
+    std::vector<TokenId> ids = given;
+    ids.insert(ids.end(), text.begin(), text.end());
+    return ids;
+  }
+};
+
+class Scoring {
+ public:
+  Scoring(Invocation& call, Engine& engine)
+      : call_(call),
+        engine_(engine),
+        as_json_(call.settings.boolean("json")),
+        fills_masks_(engine.diffusion().has_value() && !engine.diffusion()->is_causal_too),
+        method_(call.settings.text("method")) {}
+
+  Result<int> run() {
+    PLM_TRY(check());
+    stop_between_batches();
+    if (!call_.all("choice").empty()) return compare_choices();
+    PLM_TRY_ASSIGN(Scored task, read_task());
+    if (call_.settings.has("tokens")) {
+      task.text.resize(std::min(task.text.size(), static_cast<std::size_t>(call_.settings.integer("tokens"))));
+    }
+    if (method_ == "pseudo") return tell_pseudo(task);
+    if (uses_bound()) return tell_bound(task);
+    return tell_probability(task);
+  }
+
+ private:
+  [[nodiscard]] bool uses_bound() const { return method_ == "bound" || (method_ == "auto" && fills_masks_); }
+  [[nodiscard]] std::function<bool()> is_over() const {
+    return [this] { return was_interrupted() || call_.terminal.failure().has_value(); };
+  }
+  Result<void> check() const;
+  Result<std::vector<TokenId>> encode(const std::string& text, bool begins) const {
+    return engine_.tokenizer().encode(text, {.add_special = begins && !call_.settings.boolean("no_bos")});
+  }
+  Result<std::vector<TokenId>> given() const;
+  Result<Scored> read_task() const;
+  [[nodiscard]] std::vector<Window> windows(const Scored& task) const;
+  Result<BoundEstimate> bound(const Scored& task) const;
+  Result<int> tell_probability(const Scored& task);
+  Result<int> tell_pseudo(const Scored& task);
+  Result<int> tell_bound(const Scored& task);
+  Result<int> compare_choices();
+  void on_position(const ScoredPosition& position);
+  void tell(const Score& result);
+
+  Invocation& call_;
+  Engine& engine_;
+  const bool as_json_, fills_masks_;
+  const std::string method_;
+  Json positions_ = Json::array();
+};
+
+Result<void> Scoring::check() const {
+  const Settings& settings = call_.settings;
+  const bool has_choices = !call_.all("choice").empty();
+  int texts = (call_.arguments.size() > 1 ? 1 : 0) + (has_choices ? 1 : 0);
+  for (const char* flag : {"ids", "text"}) texts += settings.was_given(flag) ? 1 : 0;
+  if (texts > 1) return fail(ErrorKind::usage, "two texts to score; give one of FILE, --text, --ids and --choice");
+  const bool is_read_in_order = !uses_bound() && method_ != "pseudo" && !has_choices && !settings.was_given("prompt");
+  if (settings.has("window") && !is_read_in_order) {
+    return fail(ErrorKind::usage, "--window: is for a text by itself that is read one token after another");
+  }
+  if (method_ != "auto" && !engine_.diffusion().has_value()) {
+    return fail(ErrorKind::usage,
+                "--method {}: is for models that fill masks; the texts of this one have probabilities", method_);
+  }
+  if (settings.integer("top") > 0 && (uses_bound() || method_ == "pseudo")) {
+    return fail(ErrorKind::usage, "--top: is for texts that are read one token after another");
+  }
+  return {};
+}
+
+// What the model expects in front of a text, and the prompt.
+Result<std::vector<TokenId>> Scoring::given() const {
+  std::vector<TokenId> ids;
+  if (call_.settings.was_given("prompt")) {
+    PLM_TRY_ASSIGN(ids, encode(call_.settings.text("prompt"), true));
+    if (engine_.vocabulary().adds_eos() && !call_.settings.boolean("no_bos") && !ids.empty()) ids.pop_back();
+  }
+  return ids;
+}
+
+Result<Scored> Scoring::read_task() const {
+  Scored task;
+  PLM_TRY_ASSIGN(task.given, given());
+  if (call_.settings.was_given("ids")) {
+    PLM_TRY_ASSIGN(task.text, parse_ids(call_.settings.text("ids")));
+    return task;
+  }
+  const std::string named = call_.arguments.size() > 1 ? call_.argument(1) : "-";
+  const bool has_flag = call_.settings.was_given("text");
+  PLM_TRY_ASSIGN(const std::string text, read_text(has_flag ? call_.settings.text("text") : named));
+  if (task.given.empty()) {
+    PLM_TRY_ASSIGN(task.text, encode(text, !call_.settings.has("window")));
+    const auto bos = engine_.vocabulary().special(SpecialToken::bos);
+    // The token that begins every text has no probability.
+    if (fills_masks_ && !task.text.empty() && task.text.front() == bos) {
+      task.given.push_back(task.text.front());
+      task.text.erase(task.text.begin());
+    }
+  } else {
+    PLM_TRY_ASSIGN(task.text, encode_continuation(engine_.tokenizer(), text, {.add_special = false}));
+  }
+  return task;
+}
+
+void Scoring::on_position(const ScoredPosition& position) {
+  if (as_json_) {
+    positions_.push_back(position_json(position));
+  } else {
+    call_.terminal.data(position_line(engine_.vocabulary(), position));
+  }
+}
+
+std::vector<Window> Scoring::windows(const Scored& task) const {
+  if (!call_.settings.has("window")) return {task.all()};
+  std::optional<TokenId> first;
+  if (!call_.settings.boolean("no_bos")) first = engine_.vocabulary().special(SpecialToken::bos);
+  return cut(task.text, static_cast<std::size_t>(call_.settings.integer("window")), first);
+}
+
+Result<int> Scoring::tell_probability(const Scored& task) {
+  std::unique_ptr<SideMemory> exact;
+  if (engine_.kv_types() != KvTypes() && !call_.settings.boolean("no_kl")) {
+    PLM_TRY_ASSIGN(exact, engine_.side_memory({}));
+  }
+  const std::vector<Window> windows = this->windows(task);
+  std::size_t done = 0, all = 0;
+  for (const Window& window : windows) all += window.size();
+  Score result, given;  // what is given is no part of the result
+  const auto hear = [&](const ScoredPosition& position) {
+    call_.terminal.progress("scoring", static_cast<double>(++done) / static_cast<double>(all));
+    if (done <= task.given.size() && position.log_probability.has_value()) {
+      given.log_probability_sum += *position.log_probability;
+      ++given.tokens;
+    }
+    on_position(position);
+  };
+  const auto top = static_cast<std::size_t>(call_.settings.integer("top"));
+  for (const Window& window : windows) {
+    PLM_TRY_ASSIGN(const Score one, score(engine_, {.ids = window, .top = top, .exact = exact.get()}, hear, is_over()));
+    result += one;
+  }
+  result.log_probability_sum -= given.log_probability_sum;
+  result.tokens -= given.tokens;
+  call_.terminal.clear_progress();
+  tell(result);
+  return 0;
+}
+
+void Scoring::tell(const Score& result) {
+  if (as_json_) return call_.terminal.data(json_text(score_json(result, std::move(positions_))) + "\n");
+  const std::string_view measure = method_ == "pseudo" ? "pseudo-perplexity" : "perplexity";
+  call_.terminal.data(score_text(result, engine_.kv_types(), measure));
+}
+
+Result<int> Scoring::tell_pseudo(const Scored& task) {
+  std::size_t done = 0;
+  const auto hear = [&](const ScoredPosition& position) {
+    call_.terminal.progress("scoring", static_cast<double>(++done) / static_cast<double>(task.text.size()));
+    on_position(position);
+  };
+  PLM_TRY_ASSIGN(const Score result, score_pseudo(engine_, task.given, task.text, hear, is_over()));
+  call_.terminal.clear_progress();
+  tell(result);
+  return 0;
+}
+
+Result<BoundEstimate> Scoring::bound(const Scored& task) const {
+  const BoundOptions options{.draws = static_cast<std::size_t>(call_.settings.integer("draws")),
+                             .seed = static_cast<std::uint64_t>(call_.settings.integer("seed"))};
+  const auto show = [this](double part) { call_.terminal.progress("scoring", part); };
+  auto estimate = score_bound(engine_, task.given, task.text, options, show, is_over());
+  call_.terminal.clear_progress();
+  return estimate;
+}
+
+double per_token(double log_probability, std::size_t tokens) {
+  return tokens == 0 ? 0 : log_probability / static_cast<double>(tokens);
+}
+
+Result<int> Scoring::tell_bound(const Scored& task) {
+  PLM_TRY_ASSIGN(const BoundEstimate found, bound(task));
+  const double perplexity = exp_f64(-per_token(found.log_probability, found.tokens));
+  if (as_json_) {
+    const Json object = {{"logprob_bound", found.log_probability},
+                         {"standard_error", found.standard_error},
+                         {"scored_tokens", found.tokens},
+                         {"perplexity_bound", perplexity},
+                         {"passes", found.passes}};
+    call_.terminal.data(json_text(object) + "\n");
+  } else {
+    call_.terminal.data(fmt::format(
+        "log-probability at least {:.4f} (standard error {:.4f}) over {} tokens, perplexity at most {:.4f}; "
+        "{} passes\n",
+        found.log_probability, found.standard_error, found.tokens, perplexity, found.passes));
+  }
+  return 0;
+}
+
+// Which text is the likeliest behind the prompt, if it is one of these.
+Result<int> Scoring::compare_choices() {
+  if (!call_.settings.was_given("prompt")) {
+    return fail(ErrorKind::usage, "--choice: is compared behind a --prompt, which is missing");
+  }
+  struct Choice {
+    std::string text;
+    double log_probability = 0, standard_error = 0;
+    std::size_t tokens = 0;
+  };
+  std::vector<Choice> choices;
+  PLM_TRY_ASSIGN(const std::vector<TokenId> prompt, given());
+  for (const std::string& text : call_.all("choice")) {
+    Scored task{.given = prompt, .text = {}};
+    PLM_TRY_ASSIGN(task.text, encode_continuation(engine_.tokenizer(), text, {.add_special = false}));
+    if (task.text.empty()) return fail(ErrorKind::usage, "--choice: an empty text has nothing to score");
+    Choice choice{.text = text, .tokens = task.text.size()};
+    if (method_ == "pseudo") {
+      PLM_TRY_ASSIGN(const Score found, score_pseudo(
+                                            engine_, task.given, task.text, [](const auto&) {}, is_over()));
+      choice.log_probability = found.log_probability_sum;
+    } else if (uses_bound()) {
+      PLM_TRY_ASSIGN(const BoundEstimate found, bound(task));
+      choice.log_probability = found.log_probability;
+      choice.standard_error = found.standard_error;
+    } else {
+      const std::vector<TokenId> ids = task.all();
+      std::size_t done = 0;
+      const auto hear = [&](const ScoredPosition& position) {
+        if (++done > prompt.size()) choice.log_probability += position.log_probability.value_or(0);
+      };
+      PLM_TRY(score(engine_, {.ids = ids}, hear, is_over()));
+    }
+    choices.push_back(std::move(choice));
+  }
+  const double best = std::ranges::max_element(choices, {}, &Choice::log_probability)->log_probability;
+  double sum = 0;
+  for (const Choice& choice : choices) sum += exp_f64(choice.log_probability - best);
+  Json list = Json::array();
+  for (const Choice& choice : choices) {
+    const double share = exp_f64(choice.log_probability - best) / sum;
+    if (as_json_) {
+      list.push_back({{"text", choice.text},
+                      {"logprob", choice.log_probability},
+                      {"standard_error", choice.standard_error},
+                      {"tokens", choice.tokens},
+                      {"logprob_per_token", per_token(choice.log_probability, choice.tokens)},
+                      {"share", share}});
+    } else {
+      call_.terminal.data(fmt::format(
+          "{:>10.4f} +- {:<8.4f}{:>9.4f} a token{:>8.4f} of all  {}\n", choice.log_probability, choice.standard_error,
+          per_token(choice.log_probability, choice.tokens), share, printable(choice.text, 60)));
+    }
+  }
+  if (as_json_) call_.terminal.data(json_text({{"choices", std::move(list)}}) + "\n");
+  return 0;
 }
 
 Result<int> run(Invocation& call) {
-  PLM_TRY(check_texts(call));
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
   PLM_TRY_ASSIGN(const auto engine, load_engine(call, path, 1));
-  PLM_TRY_ASSIGN(const std::vector<Window> windows, windows_to_score(call, engine->tokenizer()));
-  std::unique_ptr<SideMemory> exact;
-  if (engine->kv_types() != KvTypes() && !call.settings.boolean("no_kl")) {
-    PLM_TRY_ASSIGN(exact, engine->side_memory({}));
-  }
-  const bool as_json = call.settings.boolean("json");
-  Json positions = Json::array();
-  std::size_t done = 0, all = 0;
-  for (const Window& window : windows) all += window.size();
-  const auto on_position = [&](const ScoredPosition& position) {
-    call.terminal.progress("scoring", static_cast<double>(++done) / static_cast<double>(all));
-    if (as_json) {
-      positions.push_back(position_json(position));
-    } else {
-      call.terminal.data(position_line(engine->vocabulary(), position));
-    }
-  };
-  stop_between_batches();
-  const auto is_over = [&] { return was_interrupted() || call.terminal.failure().has_value(); };
-  const auto top = static_cast<std::size_t>(call.settings.integer("top"));
-  Score result;
-  for (const Window& window : windows) {
-    const ScoreRequest request{.ids = window, .top = top, .exact = exact.get()};
-    PLM_TRY_ASSIGN(const Score one, score(*engine, request, on_position, is_over));
-    result += one;
-  }
-  call.terminal.clear_progress();
-  call.terminal.data(as_json ? json_text(score_json(result, std::move(positions))) + "\n"
-                             : score_text(result, engine->kv_types()));
-  return 0;
+  return Scoring(call, *engine).run();
 }
 
 }  // namespace
