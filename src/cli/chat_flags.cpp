@@ -1,17 +1,20 @@
 #include "cli/chat_flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "base/json.h"
 #include "base/utf8.h"
 #include "cli/engine_flags.h"
 #include "text/detokenizer.h"
+#include "text/special_matcher.h"
 
 namespace plm {
 namespace {
 
 constexpr std::size_t kShownBytes = 72;
+constexpr std::size_t kMostProbeBytes = 1U << 16;  // more than any template says of its own accord
 
 Result<ChatTemplateSource> choose_source(const Settings& settings, const Vocabulary& vocabulary) {
   if (!settings.was_given("chat_template")) return chat_template_of(vocabulary);
@@ -26,6 +29,54 @@ Result<ChatTemplateSource> choose_source(const Settings& settings, const Vocabul
 }
 
 bool is_control(const Vocabulary& vocabulary, TokenId id) { return vocabulary.type(id) == TokenType::control; }
+
+std::string without_control_tokens(std::string_view text, const Vocabulary& vocabulary) {
+  std::vector<SpecialMatcher::Entry> controls;
+  for (std::size_t id = 0; id < vocabulary.size(); ++id) {
+    const auto token = static_cast<TokenId>(id);
+    if (is_control(vocabulary, token)) controls.emplace_back(vocabulary.text(token), token);
+  }
+  const SpecialMatcher matcher(std::move(controls));
+  std::string rest;
+  std::size_t at = 0;
+  while (const auto match = matcher.find(text, at)) {
+    rest.append(text.substr(at, match->begin - at));
+    at = match->end;
+  }
+  return rest.append(text.substr(at));
+}
+
+// What the template says of its own accord before a conversation, control tokens aside: what stands before the first
+// message of a user and not before a later one. Many templates bring a system prompt that way.
+std::string own_words(const ChatTemplate& chat_template, const Vocabulary& vocabulary) {
+  constexpr std::string_view kFirst = "first7message", kAnswer = "its7answer", kLater = "later7message";
+  Conversation probe;
+  probe.messages = {chat_message("user", kFirst), chat_message("assistant", kAnswer), chat_message("user", kLater)};
+  const auto prompt = chat_template.render(probe);
+  if (!prompt.has_value() || prompt->text.size() > kMostProbeBytes) return "";
+  const std::string text = without_control_tokens(prompt->text.text(), vocabulary);
+  const std::size_t first = text.find(kFirst), answer = text.find(kAnswer), later = text.rfind(kLater);
+  if (first == std::string::npos || answer == std::string::npos || later == std::string::npos || later < answer) {
+    return "";
+  }
+  std::string_view before = std::string_view(text).substr(0, first);
+  std::string_view between = std::string_view(text).substr(0, later).substr(answer + kAnswer.size());
+  while (!before.empty() && !between.empty() && before.back() == between.back()) {
+    before.remove_suffix(1);
+    between.remove_suffix(1);
+  }
+  const auto is_word = [](unsigned char byte) { return std::isalnum(byte) != 0 || byte >= 0x80; };
+  if (std::none_of(before.begin(), before.end(), is_word)) return "";
+  constexpr std::string_view kBlanks = " \t\r\n";
+  before = before.substr(0, before.find_last_not_of(kBlanks) + 1);
+  return std::string(before.substr(before.find_first_not_of(kBlanks)));
+}
+
+std::string described_system(const ChatTemplate& chat_template, const Vocabulary& vocabulary, std::string_view system) {
+  if (!system.empty()) return "\"" + printable(system, kShownBytes) + "\"";
+  const std::string own = own_words(chat_template, vocabulary);
+  return own.empty() ? "none" : "none of yours; the template says \"" + printable(own, kShownBytes) + "\"";
+}
 
 }  // namespace
 
@@ -83,7 +134,7 @@ std::string chat_picture(const ChatTemplate& chat_template, const Vocabulary& vo
   const auto& thinking = chat_template.thinking();
   return fmt::format(
       "template     {}\nsystem       {}\nstop tokens  {}\nthinking     {}\ncontext      {}",
-      printable(chat_template.source().origin), system.empty() ? "none" : "\"" + printable(system, kShownBytes) + "\"",
+      printable(chat_template.source().origin), described_system(chat_template, vocabulary, system),
       stops.empty() ? "none: the model cannot end its answer" : stops,
       thinking.has_value() ? printable(thinking->begin) + " ... " + printable(thinking->end) : "no tags found",
       context);

@@ -96,6 +96,16 @@ class ConversationTest(ChatTest):
         self.assertIn('system       "be brief"', said)
         self.assertRegex(said, r"stop tokens  \S+")
         self.assertRegex(said, r"context      \d+ tokens")
+        self.assertIn("system       none\n", self.chat("A1+1=\n").err)
+
+    def test_the_picture_shows_what_a_template_says_unasked(self):
+        polite = self.write("polite.jinja",
+                            "{{ bos_token }}{% if messages[0].role != 'system' %}[system] Be kind.\n{% endif %}"
+                            "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}")
+        ended = self.succeed("chat", MODEL, "--chat-template", polite, "-n", 1, text="A1+1=\n")
+        self.assertIn('system       none of yours; the template says "[system] Be kind."\n', ended.err)
+        ended = self.succeed("chat", MODEL, "--chat-template", polite, "-n", 1, "--system", "Be brief.", text="A1+1=\n")
+        self.assertIn('system       "Be brief."\n', ended.err)
 
     def test_a_first_message_and_quiet(self):
         ended = self.chat("", "-p", "A385+739=", "-q")

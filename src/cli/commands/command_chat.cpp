@@ -50,7 +50,7 @@ struct SlashCommand {
 constexpr SlashCommand kSlashCommands[] = {
     {"help, ?", "", "this list"},
     {"exit, quit, bye", "", "ends the program, as Ctrl-D does"},
-    {"again, regen, retry", "", "another answer to the last message"},
+    {"again, regenerate, regen, retry", "", "another answer to the last message"},
     {"edit", "[TEXT]", "the last message anew; without TEXT the old words are there to be changed"},
     {"undo", "", "takes the last message and its answer back"},
     {"continue", "", "the model goes on with its last answer"},
@@ -58,7 +58,7 @@ constexpr SlashCommand kSlashCommands[] = {
     {"system", "[TEXT]", "sets the system prompt, or removes it"},
     {"think", "on|off|auto", "whether the model thinks before it answers"},
     {"info", "", "template, system prompt, stop tokens, context"},
-    {"show", "", "the conversation as the model sees it, control tokens and all"},
+    {"show, history", "", "the conversation as the model sees it, control tokens and all"},
     {"save", "FILE", "writes the messages as JSON"},
     {"load", "FILE", "reads them"},
 };
