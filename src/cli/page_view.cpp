@@ -11,7 +11,7 @@
 namespace plm {
 namespace {
 
-constexpr std::string_view kOpen = "\xe2\x96\x91", kEnd = "\xc2\xb7";  // a light shade, a middle dot
+constexpr std::string_view kOpen = "\xe2\x96\x91", kControl = "\xc2\xb7";  // a light shade, a middle dot
 constexpr std::size_t kTabColumns = 4;
 
 // Lines of a width, filled character by character.
@@ -124,21 +124,21 @@ std::vector<FrameLine> PageView::frame(const ScreenSize& screen, bool has_colour
     if (cell.status == Status::given && given++ < shown_from_) continue;
     const std::string_view style = style_of(cell);
     const bool has_text = cell.status == Status::given || cell.status == Status::decided;
-    if (has_text && !vocabulary_.ends_generation(cell.token)) {
+    if (has_text && vocabulary_.type(cell.token) != TokenType::control) {
       layout.add(detokenizer.push(cell.token), style);
       continue;
     }
     layout.add(detokenizer.finish(), style);  // half a character
-    layout.add(has_text ? kEnd : kOpen, has_text ? "2" : style);
+    layout.add(has_text ? kControl : kOpen, has_text ? "2" : style);
   }
   layout.add(detokenizer.finish(), "");
   layout.end_line();
   const std::size_t written = cells_.size() - given;
-  layout.add(fmt::format("[pass {}: {} of {} decided{}]", passes_, decided_, written,
-                         passes_ == 0 ? std::string()
-                                      : fmt::format(", {:.1f} a pass",
-                                                    static_cast<double>(decided_) / static_cast<double>(passes_))),
-             "2");
+  std::string counts = fmt::format("[pass {}: {} of {} decided", passes_, decided_, written);
+  if (passes_ > 0) {
+    counts += fmt::format(", {:.1f} a pass", static_cast<double>(decided_) / static_cast<double>(passes_));
+  }
+  layout.add((counts + "]").substr(0, screen.columns - std::min<std::size_t>(screen.columns, 1)), "2");
   return layout.take(std::max<std::size_t>(screen.rows, 2) - 1);
 }
 

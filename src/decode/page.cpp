@@ -175,7 +175,7 @@ Task<Result<void>> Page::reach(const PlannedBlock& block) {
     if (yields.empty()) continue;
     const Result<std::vector<Proposal>> first = read_proposals(*answer, std::span(&block.start, 1));
     if (!first.has_value()) co_return tl::unexpected<Error>(first.error());
-    commit(block.start, first->front(), "block start");
+    commit(block.start, first->front(), "shift_logits");
   }
   co_return Result<void>{};
 }

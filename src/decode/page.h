@@ -99,6 +99,11 @@ class Page {
   DecodeOutcome finish();
 
  private:
+  /// Whether the first position of a block is spoken for from outside of it.
+  [[nodiscard]] bool is_spoken_for() const {
+    return policy_.traits.shifts_logits && policy_.traits.attention != DiffusionAttention::full;
+  }
+  [[nodiscard]] YieldKind yield_kind() const { return needs_logits() ? YieldKind::logits : YieldKind::statistics; }
   /// The cells of a hole.
   struct Region {
     std::size_t begin, end;
@@ -124,11 +129,6 @@ class Page {
   [[nodiscard]] std::size_t tail_begin() const;
   /// Probabilities of an end at `positions`, where logits are there, and by what is decided elsewhere.
   void note_ends(std::size_t first, std::span<const std::size_t> positions, const PassAnswer& answer);
-  /// Whether the first position of a block is spoken for from outside of it.
-  [[nodiscard]] bool is_spoken_for() const {
-    return policy_.traits.shifts_logits && policy_.traits.attention != DiffusionAttention::full;
-  }
-  [[nodiscard]] YieldKind yield_kind() const { return needs_logits() ? YieldKind::logits : YieldKind::statistics; }
   enum class Prompt { shown, masked };
   [[nodiscard]] PassRequest request_for(const PlannedBlock& block, std::span<const std::size_t> positions,
                                         Prompt prompt);

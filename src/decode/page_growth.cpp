@@ -29,10 +29,12 @@ void Page::decide(std::span<const std::size_t> positions, std::span<const Propos
   }
 }
 
-// Not where the page grows by another rule, whose places would move.
+// Not where the page grows by another rule, whose places would move, nor where a block's first position is decided when
+// it is reached.
 bool Page::takes_length_tokens() const {
   const PageLength::Rule rule = length_.rule();
-  return takes_length_tokens_ && (rule == PageLength::Rule::fixed || rule == PageLength::Rule::tokens);
+  return takes_length_tokens_ && !is_spoken_for() &&
+         (rule == PageLength::Rule::fixed || rule == PageLength::Rule::tokens);
 }
 
 // Where the text ends with the page, an end token ends it, whatever else it may mean.

@@ -203,6 +203,11 @@ Result<void> check(const Engine& engine, std::span<const TokenId> given, std::sp
   if (!engine.diffusion().has_value()) {
     return fail(ErrorKind::usage, "this model writes one token after another: its texts have probabilities, no bound");
   }
+  if (engine.diffusion()->shifts_logits && engine.diffusion()->attention != DiffusionAttention::full) {
+    return fail(
+        ErrorKind::usage,
+        "this model writes by blocks whose first token is spoken for from outside; this version scores no such");
+  }
   std::vector<TokenId> all(given.begin(), given.end());
   all.insert(all.end(), text.begin(), text.end());
   return engine.check_prompt(all);
