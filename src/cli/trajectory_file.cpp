@@ -62,15 +62,10 @@ std::string trajectory_result(const RecipeResult& result, std::size_t passes) {
                       {"passes", passes}}}});
 }
 
-Result<TrajectoryJob> read_trajectory_job(const Json& header, const std::string& name) {
+Result<ReadRecipe> read_trajectory_recipe(const Json& header, const std::string& name) {
   Json recipe = header.at("recipe");
   recipe["result"] = Json::object();
   PLM_TRY_ASSIGN(ReadRecipe read, read_recipe(recipe, name));
-  TrajectoryJob job{.recipe = std::move(read)};
-  for (const auto& [key, value] : header.at("page").items()) {
-    const auto set = job.page.set_json(key, value);
-    if (!set.has_value()) return fail(ErrorKind::bad_input, "{}: page: {}", name, set.error().message);
-  }
   const Json holes = header.value("holes", Json::array());
   for (const Json& hole : holes) {
     const bool is_pair = hole.is_array() && hole.size() == 2;
@@ -78,9 +73,9 @@ Result<TrajectoryJob> read_trajectory_job(const Json& header, const std::string&
       return fail(ErrorKind::bad_input, "{}: holes: found {}, expected pairs of whole numbers", name,
                   printable(json_text(hole), 80));
     }
-    job.recipe.request.holes.push_back({hole[0].get<std::size_t>(), hole[1].get<std::size_t>()});
+    read.request.holes.push_back({hole[0].get<std::size_t>(), hole[1].get<std::size_t>()});
   }
-  return job;
+  return read;
 }
 
 }  // namespace plm

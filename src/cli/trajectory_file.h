@@ -47,12 +47,7 @@ class TrajectoryFile {
 /// The last line, without its line feed.
 [[nodiscard]] std::string trajectory_result(const RecipeResult& result, std::size_t passes);
 
-/// What a trajectory's header says, to be run again.
-struct TrajectoryJob {
-  ReadRecipe recipe;
-  Settings page{parallel_parameters()};  ///< to which `recipe.request.parallel` is to be set if the decoder fills masks
-};
-/// Errors (bad_input) name the file and the field.
-[[nodiscard]] Result<TrajectoryJob> read_trajectory_job(const Json& header, const std::string& name);
+/// What a trajectory's header says, to be run again. Errors (bad_input) name the file and the field.
+[[nodiscard]] Result<ReadRecipe> read_trajectory_recipe(const Json& header, const std::string& name);
 
 }  // namespace plm

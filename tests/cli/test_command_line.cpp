@@ -125,7 +125,7 @@ TEST(CommandLine, NoCommandHasTwoFlagsOfOneName) {
 TEST(CommandLine, CommandsAreFoundByNameAndAlias) {
   EXPECT_EQ(find_command("run")->head.name, "run");
   EXPECT_EQ(find_command("generate"), find_command("run"));
-  EXPECT_EQ(find_command("walk"), nullptr);
+  EXPECT_EQ(find_command("wander"), nullptr);
   EXPECT_EQ(find_command(""), nullptr);
 }
 

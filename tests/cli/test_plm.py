@@ -14,9 +14,9 @@ from program import BINARY, MODEL, ROOT, ProgramTest, plm
 SUM, ANSWER = "A385+739=", "1124"
 SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 5, "--top-k", 0, "--top-p", 1,
            "--min-p", 0)
-COMMANDS = ("bench", "chat", "completion", "convert", "crossover", "describe", "diff", "embed", "explain", "fetch",
-            "inspect", "models", "quantize", "replay", "rerank", "reward", "run", "score", "signature", "template",
-            "tokenize")
+COMMANDS = ("bench", "chat", "completion", "convert", "crossover", "describe", "diff", "edit", "embed", "eval",
+            "explain", "fetch", "infill", "inspect", "models", "quantize", "replay", "rerank", "reward", "run", "score",
+            "signature", "template", "tokenize", "walk")
 
 
 class RunTest(ProgramTest):

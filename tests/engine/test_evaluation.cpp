@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kItems =
     "{\"task\": \"add\", \"prompt\": \"A385+739=\", \"answer\": \"1124\", \"length\": 8}\n"
     "\n"
-    "{\"task\": \"story\", \"prompt\": \"Thot hev:\", \"matches\": \"(\\\\w+) has a hot hev\\\\. \\\\1 .* his "
+    "{\"task\": \"story\", \"prompt\": \"Thot hev:\", \"matches\": \"(\\\\w+) has a hot hev\\\\. \\\\1 .* (?:his|her) "
     "hev\\\\.\"}\n"
     "{\"task\": \"add\", \"prompt\": \"A385+739=\", \"answer\": \"1125\", \"length\": 8}\n";
 

@@ -90,19 +90,18 @@ Result<int> tell_trajectory(Invocation& call, std::vector<RecipeDifference> diff
 
 Result<int> replay_trajectory(Invocation& call, const std::string& text, const std::string& name) {
   PLM_TRY_ASSIGN(const Trajectory trajectory, read_trajectory(text, name));
-  PLM_TRY_ASSIGN(TrajectoryJob job, read_trajectory_job(trajectory.header, name));
+  PLM_TRY_ASSIGN(ReadRecipe was, read_trajectory_recipe(trajectory.header, name));
   if (call.settings.was_given("trace")) {
     return fail(ErrorKind::usage, "--trace: is about samplers; a trajectory has all there is");
   }
-  PLM_TRY_ASSIGN(Invocation engine_call, call_for(call, job.recipe, name));
-  PLM_TRY_ASSIGN(const std::string path,
-                 resolve_model(call.argument(1).empty() ? job.recipe.model_path : call.argument(1)));
+  PLM_TRY_ASSIGN(Invocation engine_call, call_for(call, was, name));
+  PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(1).empty() ? was.model_path : call.argument(1)));
   PLM_TRY_ASSIGN(const auto engine, load_engine(engine_call, path, 2));
-  GenerationRequest& request = job.recipe.request;
+  GenerationRequest& request = was.request;
   PLM_TRY_ASSIGN(const DecoderDefinition* decoder, engine->choose_decoder(request.decoder));
   if (request.trace_top == 0) request.trace_top.reset();  // no samplers were traced
-  request.sampling = &job.recipe.sampling;
-  if (decoder->fills_masks) request.parallel = &job.page;
+  request.sampling = &was.sampling;
+  if (decoder->fills_masks) request.parallel = &was.parallel;
   TextRecord record(engine->vocabulary(), nullptr);
   TrajectoryRecorder recorder(engine->vocabulary(), request.prompt);
   std::size_t passes = 0;
