@@ -64,35 +64,34 @@ def table(rows):
 
 
 def drawing(rows):
-    """Accuracy over tokens per pass (a logarithm); the area of a mark is tokens per second."""
-    width, height, left, bottom = 760, 420, 60, 50
+    """Accuracy over tokens per pass (a logarithm); the area of a mark is tokens per second; numbers as in the list."""
+    width, height, left, right, bottom, lowest = 900, 420, 60, 620, 50, 0.4
     colours = {"twin-ar": "#555555", "twin-mdm": "#b5542a", "twin-tri": "#2a6fb5"}
-    ticks = (0.5, 1, 2, 4, 8)
+
     def x(value):
-        return left + (math.log2(value) + 1) / 4.2 * (width - left - 20)
+        return left + (math.log2(value) + 1) / 3.6 * (right - left)
 
     def y(value):
-        return height - bottom - value * (height - bottom - 20)
+        return height - bottom - (value - lowest) / (1 - lowest) * (height - bottom - 20)
 
     fastest = max(result["tokens_per_s"] for _, _, result in rows)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
              f'font-size="12"><rect width="{width}" height="{height}" fill="#ffffff"/>']
-    for value in ticks:
+    for value in (0.5, 1, 2, 4):
         parts.append(f'<path d="M{x(value):.1f} 20V{height - bottom}" stroke="#dddddd"/>'
                      f'<text x="{x(value):.1f}" y="{height - bottom + 16}" text-anchor="middle">{value:g}</text>')
-    for value in (0, 0.2, 0.4, 0.6, 0.8, 1):
-        parts.append(f'<path d="M{left} {y(value):.1f}H{width - 20}" stroke="#dddddd"/>'
+    for value in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1):
+        parts.append(f'<path d="M{left} {y(value):.1f}H{right}" stroke="#dddddd"/>'
                      f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.1f}</text>')
-    parts.append(f'<text x="{(left + width) / 2}" y="{height - 12}" text-anchor="middle">tokens per pass (harmonic '
+    parts.append(f'<text x="{(left + right) / 2}" y="{height - 12}" text-anchor="middle">tokens per pass (harmonic '
                  f'mean over the tasks)</text><text transform="translate(16 {height / 2}) rotate(-90)" '
                  f'text-anchor="middle">right answers, mean over the tasks</text>')
-    for number, (name, model, result) in enumerate(rows):
-        across, down = x(result["tokens_per_pass"]), y(result["mean_accuracy"])
-        radius = 3 + 11 * math.sqrt(result["tokens_per_s"] / fastest)
-        label = down + (radius + 12 if number % 2 == 1 else -radius - 4)
-        parts.append(f'<circle cx="{across:.1f}" cy="{down:.1f}" r="{radius:.1f}" fill="{colours[model]}" '
-                     f'fill-opacity="0.5"/><text x="{across:.1f}" y="{label:.1f}" text-anchor="middle" '
-                     f'fill="{colours[model]}">{name}</text>')
+    for number, (name, model, result) in enumerate(rows, 1):
+        across, down, colour = x(result["tokens_per_pass"]), y(result["mean_accuracy"]), colours[model]
+        radius = 3 + 9 * math.sqrt(result["tokens_per_s"] / fastest)
+        parts.append(f'<circle cx="{across:.1f}" cy="{down:.1f}" r="{radius:.1f}" fill="{colour}" fill-opacity="0.45"/>'
+                     f'<text x="{across:.1f}" y="{down + 4:.1f}" text-anchor="middle">{number}</text>'
+                     f'<text x="{right + 24}" y="{20 + 22 * number}" fill="{colour}">{number}  {model}: {name}</text>')
     return "".join(parts) + "</svg>\n"
 
 
