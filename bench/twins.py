@@ -18,7 +18,7 @@ TASKS = ("add", "sort", "sudoku", "json", "story", "chain")
 PAGE = ROOT / "docs/explanation/twins.md"
 BEGIN, END = "<!-- bench/twins.py writes from here -->", "<!-- to here -->"
 
-# name, model, flags; the lines with a mark are drawn
+# name, model, flags
 LINES = (
     ("one token after another", "twin-ar", ()),
     ("one position a pass", "twin-mdm", ("--schedule", "count", "--tokens-per-pass", "1")),

@@ -1,10 +1,24 @@
-// The flags of commands that write texts and can tell all about them. Tested by tests/cli/test_sampling.py.
+// The flags that commands which read or write texts have in common. Tested by tests/cli/test_sampling.py.
 #pragma once
 
 #include "base/definition.h"
 
 namespace plm {
 
+inline constexpr Parameter kDecoderFlag = {
+    .name = "decoder",
+    .summary = "how the text is written, one of the decoders in plm describe; not set: as the model was made to",
+    .type = ParameterType::text,
+    .unit = "NAME"};
+inline constexpr Parameter kNoBosFlag = {.name = "no_bos",
+                                         .summary = "do not put the beginning-of-text token in front",
+                                         .type = ParameterType::boolean,
+                                         .tag = Tag::pipe};
+inline constexpr Parameter kSpecialFlag = {.name = "special",
+                                           .aliases = "sp",
+                                           .summary = "special tokens spelled in the text become those tokens",
+                                           .type = ParameterType::boolean,
+                                           .tag = Tag::pipe};
 inline constexpr Parameter kBanPhraseFlag = {
     .name = "ban_phrase",
     .aliases = "banned_string, banned_strings",

@@ -45,14 +45,11 @@ Result<EvalItem> parse_item(const Json& line, const std::string& where) {
 // One text while it is written.
 struct Writing {
   EvalText* to = nullptr;
-  std::size_t tokens = 0;
-  bool has_ended = false;
   std::unique_ptr<Generation> generation;  // last, so that it goes first
 
   void on_event(const Event& event) {
     if (event.kind == EventKind::pass_ran) ++to->passes;
     if (event.kind == EventKind::stable_prefix) to->text += event.text;
-    if (event.kind == EventKind::finished) has_ended = event.reason == FinishReason::end_of_text;
   }
 };
 
@@ -71,10 +68,9 @@ Result<void> write_some(Engine& engine, std::span<EvalText> texts, const Generat
   PLM_TRY(engine.run(hooks.interrupted));
   for (const auto& writing : writings) {
     if (!writing->generation->done()) return fail(ErrorKind::interrupted, "evaluation: interrupted");
-    PLM_TRY(writing->generation->take());
+    PLM_TRY_ASSIGN(const DecodeOutcome outcome, writing->generation->take());
     EvalText& text = *writing->to;
-    PLM_TRY_ASSIGN(const auto ids, engine.tokenizer().encode(text.text, {.add_special = false}));
-    text.useful_tokens = std::min(ids.size() + 1, text.item->length);
+    text.useful_tokens = std::min(outcome.tokens.size() + 1, text.item->length);
     PLM_TRY_ASSIGN(text.is_right, text.item->accepts(text.text));
   }
   return {};

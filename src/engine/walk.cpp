@@ -102,15 +102,10 @@ void Walker::on_pass(const PassRows& rows) {
 void Walker::on_operation(Device& device, const WatchedOperation& operation) {
   if (!is_watching_) return;
   device_ = &device;
-  cost_.ms += operation.ms;
-  cost_.weight_bytes += operation.weight_bytes;
-  cost_.state_bytes += operation.state_bytes;
-  since_operation_.restart();
   // Behind the last norm nothing more is told by name.
-  if (walk_.final_norm == 0) return;
-  walk_.head.ms += cost_.ms;
-  walk_.head.weight_bytes += cost_.weight_bytes;
-  cost_ = {};
+  WalkCost& cost = walk_.final_norm == 0 ? cost_ : walk_.head;
+  cost += {operation.ms, operation.weight_bytes, operation.state_bytes};
+  since_operation_.restart();
 }
 
 std::vector<float> Walker::read(Device& device, const View& view) {
@@ -134,8 +129,6 @@ std::vector<float> Walker::read(Device& device, const Weight& vector) {
   device.rms_norm(view, vector, 0, view);
   return read(device, view);
 }
-
-WalkCost Walker::take_cost() { return std::exchange(cost_, {}); }
 
 WalkLayer& Walker::layer(std::size_t index) {
   if (walk_.layers.size() <= index) walk_.layers.resize(index + 1);

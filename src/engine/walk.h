@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,6 +24,13 @@ struct WalkCost {
   double ms = 0;
   std::uint64_t weight_bytes = 0;
   std::uint64_t state_bytes = 0;
+
+  WalkCost& operator+=(const WalkCost& other) {
+    ms += other.ms;
+    weight_bytes += other.weight_bytes;
+    state_bytes += other.state_bytes;
+    return *this;
+  }
 };
 
 /// One query head's softmax weights over the cells that the last row sees (and its sink, where it has one).
@@ -94,7 +102,7 @@ class Walker : public DeviceWatcher {
   void on_value(std::string_view name, const View& value);
   void on_event(const Event& event);
   WalkLayer& layer(std::size_t index);
-  WalkCost take_cost();
+  WalkCost take_cost() { return std::exchange(cost_, {}); }
   std::vector<float> read(Device& device, const View& view);
   std::vector<float> read(Device& device, const Weight& vector);
   std::vector<float> last_row(const View& value) { return read(*device_, value.row_range(row_, 1)); }

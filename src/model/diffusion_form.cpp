@@ -1,5 +1,8 @@
 #include "model/diffusion_form.h"
 
+#include "model/decoder_form.h"
+#include "model/layers/dense_form.h"
+
 namespace plm {
 namespace {
 
@@ -33,6 +36,13 @@ Result<void> add_diffusion_settings(CheckpointDraft& draft, const DiffusionTrait
   draft.keys.add_boolean("diffusion.shift_logits", traits.shifts_logits);
   if (traits.attention == DiffusionAttention::block_causal) PLM_TRY(add_blocks(draft, traits.block_length));
   return add_mask_token(draft, traits.mask_token);
+}
+
+Result<void> complete_diffusion_draft(CheckpointDraft& draft, const DiffusionTraits& traits) {
+  PLM_TRY(demand_text(draft.config, "hidden_act", "silu"));
+  PLM_TRY(refuse_windows(draft.config));
+  PLM_TRY(add_diffusion_settings(draft, traits));
+  return complete_dense_draft(draft);
 }
 
 bool fills_masks(const ConfigReader& config) {

@@ -14,6 +14,10 @@ namespace plm {
 /// be told of it. Errors (bad_input) name the setting.
 [[nodiscard]] Result<void> add_diffusion_settings(CheckpointDraft& draft, const DiffusionTraits& traits);
 
+/// What is left to a decoder of the usual kind that fills masks: SiLU, no windows, the settings above and those of
+/// dense_form.h. Experts come before it.
+[[nodiscard]] Result<void> complete_diffusion_draft(CheckpointDraft& draft, const DiffusionTraits& traits);
+
 // For TensorRule::applies, of encoders: whether the checkpoint's class fills masks (others may keep the head that they
 // were trained with, and not use it), and whether its head has a matrix of its own in place of the embedding.
 [[nodiscard]] bool fills_masks(const ConfigReader& config);

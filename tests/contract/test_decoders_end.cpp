@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "decode/event_replay.h"
+#include "decode/page_session.h"
 #include "engine/engine.h"
 #include "kernels/cpu_device.h"
 
@@ -56,72 +57,6 @@ constexpr NamedAdversary kAdversaries[] = {
     {"all_delete", [](const Place&) { return one(kDelete, 30); }},
 };
 
-RowStatistics statistics_of(const std::vector<float>& logits) {
-  RowStatistics statistics{.max = kNever, .second = kNever};
-  double sum = 0;
-  for (std::size_t id = 0; id < logits.size(); ++id) {
-    if (std::isnan(logits[id])) statistics.bad = 1;
-    if (logits[id] > statistics.max) {
-      statistics.second = statistics.max;
-      statistics.max = logits[id];
-      statistics.argmax = static_cast<std::int32_t>(id);
-    } else {
-      statistics.second = std::max(statistics.second, logits[id]);
-    }
-  }
-  for (const float logit : logits) sum += std::exp(double{logit} - statistics.max);
-  statistics.log_sum_exp = static_cast<float>(statistics.max + std::log(sum));
-  return statistics;
-}
-
-/// Answers every pass with what the adversary says.
-class AdverseSession : public Session {
- public:
-  AdverseSession(Adversary adversary, std::size_t context) : adversary_(adversary), context_(context) {}
-
-  std::vector<Event> events;
-  std::size_t passes = 0;
-
-  /// Whether the decoder ended within so many passes.
-  bool serve(std::size_t most) {
-    while (waiter_ != nullptr) {
-      if (passes++ == most) return false;
-      std::exchange(waiter_, nullptr).resume();
-    }
-    return true;
-  }
-
-  [[nodiscard]] std::size_t state_length() const override { return state_; }
-  void truncate_state(std::size_t length) override { state_ = length; }
-  [[nodiscard]] std::size_t context_length() const override { return context_; }
-  void emit(const Event& event) override { events.push_back(event); }
-
- protected:
-  void submit(const PassRequest& request, std::coroutine_handle<> waiter) override {
-    request_ = &request;
-    waiter_ = waiter;
-  }
-  Result<PassAnswer> take_answer() override {
-    PassAnswer answer;
-    for (const Yield& yield : request_->yields) {
-      std::vector<float> logits = adversary_({passes, state_ + yield.row});
-      if (yield.without >= 0) logits[static_cast<std::size_t>(yield.without)] = kNever;
-      answer.statistics.push_back(statistics_of(logits));
-      answer.results.emplace_back();
-      if (yield.kind == YieldKind::logits) answer.results.back().values = logits;
-    }
-    if (request_->state == StateUse::append) state_ += request_->tokens.size();
-    return answer;
-  }
-
- private:
-  Adversary adversary_;
-  std::size_t context_;
-  std::size_t state_ = 0;
-  const PassRequest* request_ = nullptr;
-  std::coroutine_handle<> waiter_ = nullptr;
-};
-
 const Engine& twin() {
   static const auto engine = Engine::load(PLM_MODELS "/twin-mdm.gguf", make_cpu_device({.threads = 1})).value();
   return *engine;
@@ -165,7 +100,7 @@ Ended run(const Setting& setting, Adversary adversary) {
                 .seed = 5,
                 .parallel = setting.decoder->fills_masks ? &policy : nullptr};
   for (const TokenId token : setting.given) job.canvas.append_given(token);
-  AdverseSession session(adversary, 4096);
+  PageSession session([&](auto, std::size_t position) { return adversary({session.passes, position}); }, 4096);
   Ended ended;
   {
     auto task = setting.decoder->run(session, job);

@@ -7,6 +7,7 @@
 #include "cli/hole_filling.h"
 #include "cli/line_range.h"
 #include "cli/model_store.h"
+#include "cli/text_flags.h"
 
 namespace plm {
 namespace {
@@ -34,23 +35,13 @@ constexpr Parameter kFlags[] = {
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
     kSeedFlag,
-    {.name = "decoder",
-     .summary = "how the lines are written, one of the decoders in plm describe; not set: as the model was made to",
-     .type = ParameterType::text,
-     .unit = "NAME"},
+    kDecoderFlag,
     kChatTemplateFlag,
     kTemplateVariablesFlag,
     kThinkingFlag,
     kSpecialInMessagesFlag,
-    {.name = "no_bos",
-     .summary = "do not put the beginning-of-text token in front",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
-    {.name = "special",
-     .aliases = "sp",
-     .summary = "special tokens spelled in the file become those tokens",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
+    kNoBosFlag,
+    kSpecialFlag,
     {.name = "json",
      .summary = "a JSON object with the file and what took the lines' place",
      .type = ParameterType::boolean,

@@ -7,6 +7,7 @@
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
+#include "cli/text_flags.h"
 #include "engine/evaluation.h"
 
 namespace plm {
@@ -32,10 +33,7 @@ constexpr Parameter kFlags[] = {
      .min = 1,
      .max = 256,
      .tag = Tag::backend},
-    {.name = "decoder",
-     .summary = "how texts are written, one of the decoders in plm describe; not set: as the model was made to",
-     .type = ParameterType::text,
-     .unit = "NAME"},
+    kDecoderFlag,
     kSeedFlag,
     {.name = "failures",
      .summary = "shows this many of the wrong texts",

@@ -3,6 +3,7 @@
 #include "cli/engine_flags.h"
 #include "cli/hole_filling.h"
 #include "cli/model_store.h"
+#include "cli/text_flags.h"
 
 namespace plm {
 namespace {
@@ -27,19 +28,9 @@ constexpr Parameter kFlags[] = {
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
     kSeedFlag,
-    {.name = "decoder",
-     .summary = "how the holes are filled, one of the decoders in plm describe; not set: as the model was made to",
-     .type = ParameterType::text,
-     .unit = "NAME"},
-    {.name = "no_bos",
-     .summary = "do not put the beginning-of-text token in front",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
-    {.name = "special",
-     .aliases = "sp",
-     .summary = "special tokens spelled in the text become those tokens",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
+    kDecoderFlag,
+    kNoBosFlag,
+    kSpecialFlag,
     {.name = "json",
      .summary = "a JSON object with the text and what was filled into each hole",
      .type = ParameterType::boolean,

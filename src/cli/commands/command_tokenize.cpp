@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/model_store.h"
+#include "cli/text_flags.h"
 #include "model/checkpoint.h"
 
 namespace plm {
@@ -25,11 +26,7 @@ constexpr Parameter kFlags[] = {
      .summary = "without the tokens that the model expects around a text",
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
-    {.name = "special",
-     .aliases = "sp",
-     .summary = "special tokens spelled in the text become those tokens",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
+    kSpecialFlag,
     {.name = "show",
      .summary = "each token's bytes and kind as well",
      .type = ParameterType::boolean,

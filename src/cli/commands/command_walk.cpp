@@ -10,6 +10,7 @@
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
+#include "cli/text_flags.h"
 #include "engine/walk.h"
 #include "text/detokenizer.h"
 
@@ -28,20 +29,10 @@ constexpr Parameter kFlags[] = {
      .min = 0,
      .max = 4095,
      .tag = Tag::pipe},
-    {.name = "decoder",
-     .summary = "how the token is written, one of the decoders in plm describe; not set: as the model was made to",
-     .type = ParameterType::text,
-     .unit = "NAME"},
+    kDecoderFlag,
     kSeedFlag,
-    {.name = "no_bos",
-     .summary = "do not put the beginning-of-text token in front",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
-    {.name = "special",
-     .aliases = "sp",
-     .summary = "special tokens spelled in the prompt become those tokens",
-     .type = ParameterType::boolean,
-     .tag = Tag::pipe},
+    kNoBosFlag,
+    kSpecialFlag,
     {.name = "json", .summary = "one JSON object instead of tables", .type = ParameterType::boolean, .tag = Tag::pipe},
 };
 constexpr Argument kArguments[] = {kModelArgument};
@@ -126,7 +117,7 @@ std::string WalkPage::layer_row(std::size_t index) const {
   for (const WalkExpert& expert : layer.experts) {
     experts += fmt::format("{}{}:{:.2f}", experts.empty() ? " experts " : ",", expert.expert, expert.weight);
   }
-  return fmt::format("{:<6}{:>9.2f}{}  {} {:<24} {}{}\n", index, layer.norm, cost_columns(layer.cost), heads,
+  return fmt::format("{:<6}{:>9.2f}{}  {} {:<24} {}\n", index, layer.norm, cost_columns(layer.cost), heads,
                      branches.substr(std::min<std::size_t>(1, branches.size())) + experts, likeliest(layer.reading),
                      "");
 }

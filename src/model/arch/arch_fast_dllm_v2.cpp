@@ -20,12 +20,7 @@ Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
 
 constexpr CheckpointClass kClasses[] = {{"Fast_dLLM_QwenForCausalLM", "Fast_dLLM_Qwen"}};
 
-Result<void> complete_draft(CheckpointDraft& draft) {
-  PLM_TRY(demand_text(draft.config, "hidden_act", "silu"));
-  PLM_TRY(refuse_windows(draft.config));
-  PLM_TRY(add_diffusion_settings(draft, kTraits));
-  return complete_dense_draft(draft);
-}
+Result<void> complete_draft(CheckpointDraft& draft) { return complete_diffusion_draft(draft, kTraits); }
 
 constexpr HuggingFaceForm kForm = dense_form(kClasses, kNormsBefore, complete_draft);
 

@@ -34,11 +34,8 @@ constexpr auto kTensors = joined(joined(kDecoderTensors, kHeadTensors),
                                  joined(joined(kHeadNormTensors, kFeedForwardTensors), kExpertTensors));
 
 Result<void> complete_draft(CheckpointDraft& draft) {
-  PLM_TRY(demand_text(draft.config, "hidden_act", "silu"));
-  PLM_TRY(refuse_windows(draft.config));
   if (draft.kind.name == kMixture) PLM_TRY(complete_experts(draft));
-  PLM_TRY(add_diffusion_settings(draft, kTraits));
-  return complete_dense_draft(draft);
+  return complete_diffusion_draft(draft, kTraits);
 }
 
 constexpr HuggingFaceForm kForm = {.classes = kClasses,
