@@ -6,6 +6,7 @@
 
 #include "base/portable_math.h"
 #include "sampling/row_scan.h"
+#include "sampling/row_weights.h"
 
 namespace plm {
 namespace {

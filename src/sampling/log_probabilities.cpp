@@ -5,7 +5,7 @@
 
 #include "base/portable_math.h"
 #include "sampling/candidates.h"
-#include "sampling/row_scan.h"
+#include "sampling/row_weights.h"
 
 namespace plm {
 

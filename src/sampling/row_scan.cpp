@@ -11,14 +11,12 @@
 #include <cmath>
 #include <limits>
 
-#include "base/portable_math.h"
+#include "sampling/partial_sums.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plm::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using PartialSums = std::array<double, 8>;
-
 RowHighest highest_of_target(std::span<const float> logits) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -38,24 +36,6 @@ RowHighest highest_of_target(std::span<const float> logits) {
     result.is_valid = result.is_valid && logits[i] < kInfinity;
   }
   return result;
-}
-
-// Adds to the partial sums in the order of the indices; the first of `logits` has an index that is a multiple of eight.
-inline void weigh_plainly(std::span<const float> logits, float highest, float* weights, PartialSums& sums) {
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    weights[i] = exp_f32(logits[i] - highest);
-    sums[i % sums.size()] += static_cast<double>(weights[i]);
-  }
-}
-
-// The terms of `row_distance_sum`, as whole products in double.
-inline void add_distances_plainly(std::span<const float> logits, float highest, const float* weights,
-                                  PartialSums& sums) {
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (weights[i] > 0) {
-      sums[i % sums.size()] += static_cast<double>(weights[i]) * static_cast<double>(highest - logits[i]);
-    }
-  }
 }
 
 // Elsewhere the plain loop does all: it needs eight lanes and a fused multiply-add in hardware to be equal and faster.
@@ -110,83 +90,6 @@ HWY_INLINE std::size_t append_hits(std::span<const float> logits, std::size_t be
   const Compression hits(d, hit(d, hn::LoadU(d, logits.data() + begin)));
   hits.store(hn::BitCast(du, eight_indices(begin)), indices);
   return hits.count;
-}
-
-// The steps of exp_f32 for x <= 0.
-template <class D, class V>
-HWY_INLINE V exp_of_not_positive(D d, V x) {
-  namespace pm = portable_math;
-  const hn::RebindToSigned<D> di;
-  const V magic = hn::Set(d, pm::kRoundMagic);
-  const V rounded = hn::MulAdd(x, hn::Set(d, pm::kLog2E), magic);
-  const V n = hn::Sub(rounded, magic);
-  V r = hn::NegMulAdd(n, hn::Set(d, pm::kLn2High), x);
-  r = hn::NegMulAdd(n, hn::Set(d, pm::kLn2Low), r);
-  V p = hn::Set(d, pm::kExpCoefficients[0]);
-  for (int i = 1; i < 6; ++i) p = hn::MulAdd(p, r, hn::Set(d, pm::kExpCoefficients[i]));
-  const V y = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(d, 1.0F));
-  // 2^n in one factor, which n >= -126 allows: n is in the lowest bits of the sum that rounded it.
-  const auto exponent = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, rounded)), hn::Set(di, 127 << 23));
-  const V e = hn::Mul(y, hn::BitCast(d, exponent));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, pm::kExpLowest)), e);
-}
-
-// As many whole groups of eight as there are; returns how many values that is.
-std::size_t weigh_in_eights(std::span<const float> logits, float highest, float* weights, PartialSums& sums) {
-  const hn::CappedTag<float, 8> d;
-  const hn::CappedTag<double, 4> dd;
-  const hn::Half<decltype(d)> dh;
-  auto low = hn::LoadU(dd, sums.data());
-  auto high = hn::LoadU(dd, sums.data() + 4);
-  const std::size_t whole = logits.size() / 8 * 8;
-  for (std::size_t i = 0; i < whole; i += 8) {
-    const auto e = exp_of_not_positive(d, hn::Sub(hn::LoadU(d, logits.data() + i), hn::Set(d, highest)));
-    hn::StoreU(e, d, weights + i);
-    low = hn::Add(low, hn::PromoteTo(dd, hn::LowerHalf(dh, e)));
-    high = hn::Add(high, hn::PromoteTo(dd, hn::UpperHalf(dh, e)));
-  }
-  hn::StoreU(low, dd, sums.data());
-  hn::StoreU(high, dd, sums.data() + 4);
-  return whole;
-}
-
-std::size_t add_distances_in_eights(std::span<const float> logits, float highest, const float* weights,
-                                    PartialSums& sums) {
-  const hn::CappedTag<float, 8> d;
-  const hn::CappedTag<double, 4> dd;
-  const hn::Half<decltype(d)> dh;
-  auto low = hn::LoadU(dd, sums.data());
-  auto high = hn::LoadU(dd, sums.data() + 4);
-  const std::size_t whole = logits.size() / 8 * 8;
-  for (std::size_t i = 0; i < whole; i += 8) {
-    const auto w = hn::LoadU(d, weights + i);
-    const auto distance = hn::Sub(hn::Set(d, highest), hn::LoadU(d, logits.data() + i));
-    const auto x = hn::IfThenElseZero(hn::Gt(w, hn::Zero(d)), distance);  // else 0 times infinity
-    const auto add = [&](auto sum, auto weight, auto length) {
-      return hn::Add(sum, hn::Mul(hn::PromoteTo(dd, weight), hn::PromoteTo(dd, length)));
-    };
-    low = add(low, hn::LowerHalf(dh, w), hn::LowerHalf(dh, x));
-    high = add(high, hn::UpperHalf(dh, w), hn::UpperHalf(dh, x));
-  }
-  hn::StoreU(low, dd, sums.data());
-  hn::StoreU(high, dd, sums.data() + 4);
-  return whole;
-}
-
-std::size_t add_in_eights(std::span<const float> weights, PartialSums& sums) {
-  const hn::CappedTag<float, 8> d;
-  const hn::CappedTag<double, 4> dd;
-  const hn::Half<decltype(d)> dh;
-  auto low = hn::LoadU(dd, sums.data());
-  auto high = hn::LoadU(dd, sums.data() + 4);
-  const std::size_t whole = weights.size() / 8 * 8;
-  for (std::size_t i = 0; i < whole; i += 8) {
-    low = hn::Add(low, hn::PromoteTo(dd, hn::LoadU(dh, weights.data() + i)));
-    high = hn::Add(high, hn::PromoteTo(dd, hn::LoadU(dh, weights.data() + i + 4)));
-  }
-  hn::StoreU(low, dd, sums.data());
-  hn::StoreU(high, dd, sums.data() + 4);
-  return whole;
 }
 
 // `indices` has room for one index per logit.
@@ -263,10 +166,7 @@ std::size_t split_in_eights(std::span<const float>, const float*, const RowBound
                             PartialSums&) {
   return 0;
 }
-std::size_t add_in_eights(std::span<const float>, PartialSums&) { return 0; }
 std::size_t keep_in_eights(const RowMove&, const RowEnd&, RowKept&) { return 0; }
-std::size_t weigh_in_eights(std::span<const float>, float, float*, PartialSums&) { return 0; }
-std::size_t add_distances_in_eights(std::span<const float>, float, const float*, PartialSums&) { return 0; }
 
 #endif
 
@@ -343,23 +243,6 @@ std::size_t near_indices_of_target(std::span<const float> logits, float center, 
   return pick_out(logits, IsNear{center, far}, indices);
 }
 
-double sum_of(const PartialSums& s) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
-
-double weights_of_target(std::span<const float> logits, float highest, float* weights, bool is_reference) {
-  PartialSums s{};
-  const std::size_t done = is_reference ? 0 : weigh_in_eights(logits, highest, weights, s);
-  weigh_plainly(logits.subspan(done), highest, weights + done, s);
-  return sum_of(s);
-}
-
-double sum_of_target(std::span<const float> weights, bool is_reference) {
-  PartialSums s{};
-  for (std::size_t i = is_reference ? 0 : add_in_eights(weights, s); i < weights.size(); ++i) {
-    s[i % s.size()] += static_cast<double>(weights[i]);
-  }
-  return sum_of(s);
-}
-
 double split_of_target(std::span<const float> logits, const float* weights, const RowBounds& bounds,
                        std::uint32_t* indices, std::size_t& count, bool is_reference) {
   PartialSums s{};
@@ -390,13 +273,6 @@ RowKept keep_of_target(const RowMove& row, const RowEnd& end, bool is_reference)
   return kept;
 }
 
-double distance_sum_of_target(std::span<const float> logits, float highest, const float* weights, bool is_reference) {
-  PartialSums s{};
-  const std::size_t done = is_reference ? 0 : add_distances_in_eights(logits, highest, weights, s);
-  add_distances_plainly(logits.subspan(done), highest, weights + done, s);
-  return sum_of(s);
-}
-
 }  // namespace plm::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -407,9 +283,6 @@ HWY_EXPORT(highest_of_target);
 HWY_EXPORT(place_of_target);
 HWY_EXPORT(indices_of_target);
 HWY_EXPORT(near_indices_of_target);
-HWY_EXPORT(weights_of_target);
-HWY_EXPORT(distance_sum_of_target);
-HWY_EXPORT(sum_of_target);
 HWY_EXPORT(split_of_target);
 HWY_EXPORT(keep_of_target);
 
@@ -418,26 +291,6 @@ RowHighest row_highest(std::span<const float> logits) { return HWY_DYNAMIC_DISPA
 RowPlace row_place(std::span<const float> logits, float logit) {
   return HWY_DYNAMIC_DISPATCH(place_of_target)(logits, logit);
 }
-
-double row_weights(std::span<const float> logits, float highest, float* weights) {
-  return HWY_DYNAMIC_DISPATCH(weights_of_target)(logits, highest, weights, false);
-}
-
-double row_weights_reference(std::span<const float> logits, float highest, float* weights) {
-  return HWY_STATIC_DISPATCH(weights_of_target)(logits, highest, weights, true);
-}
-
-double row_distance_sum(std::span<const float> logits, float highest, std::span<const float> weights) {
-  return HWY_DYNAMIC_DISPATCH(distance_sum_of_target)(logits, highest, weights.data(), false);
-}
-
-double row_distance_sum_reference(std::span<const float> logits, float highest, std::span<const float> weights) {
-  return HWY_STATIC_DISPATCH(distance_sum_of_target)(logits, highest, weights.data(), true);
-}
-
-double row_sum(std::span<const float> weights) { return HWY_DYNAMIC_DISPATCH(sum_of_target)(weights, false); }
-
-double row_sum_reference(std::span<const float> weights) { return HWY_STATIC_DISPATCH(sum_of_target)(weights, true); }
 
 RowKept row_keep(const RowMove& row, const RowEnd& end) {
   return HWY_DYNAMIC_DISPATCH(keep_of_target)(row, end, false);

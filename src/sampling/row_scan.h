@@ -1,8 +1,7 @@
-// The passes of sampling that touch every token of the vocabulary: find the greatest logit, take exponentials, pick out
-// what lies above a threshold or within a stretch, move what stays together. SIMD (Highway), chosen at run time.
+// The passes of sampling that look for something in a whole row of logits: the greatest, what lies above a threshold or
+// within a stretch, what stays and moves together. SIMD (Highway), chosen at run time.
 //
-// The exponentials are those of exp_f32 to the bit. Their sums are taken in double, in eight partial sums by index
-// modulo eight that are added in a fixed tree, so every machine gets the same bits. Each `*_reference` is the plain
+// Sums are added in the order of partial_sums.h, so every machine gets the same bits. Each `*_reference` is the plain
 // version. Tested by tests/sampling/test_row_scan.cpp.
 #pragma once
 
@@ -45,20 +44,6 @@ struct RowPlace {
   std::size_t above, equal;
 };
 [[nodiscard]] RowPlace row_place(std::span<const float> logits, float logit);
-
-/// weights[i] = exp_f32(logits[i] - highest); returns their sum. `weights` is as long as `logits`; no logit is NaN or
-/// above `highest`, which is finite.
-double row_weights(std::span<const float> logits, float highest, float* weights);
-double row_weights_reference(std::span<const float> logits, float highest, float* weights);
-
-/// The sum of weights[i] * (highest - logits[i]), where masked logits count 0: with weights of `row_weights`, the mean
-/// distance from the highest logit times the sum of the weights.
-double row_distance_sum(std::span<const float> logits, float highest, std::span<const float> weights);
-double row_distance_sum_reference(std::span<const float> logits, float highest, std::span<const float> weights);
-
-/// The sum of the weights, added as `row_weights` adds.
-double row_sum(std::span<const float> weights);
-double row_sum_reference(std::span<const float> weights);
 
 /// Returns the sum of the weights at distances below `near` (added as `row_weights` adds), and the indices, ascending,
 /// of those with near <= distance < far in `between`, which lies in `scratch`.

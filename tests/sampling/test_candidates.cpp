@@ -9,6 +9,7 @@
 
 #include "sampling/golden_cases.h"
 #include "sampling/row_scan.h"
+#include "sampling/row_weights.h"
 
 namespace plm {
 namespace {

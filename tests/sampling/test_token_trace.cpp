@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "sampling/golden_cases.h"
@@ -86,6 +87,53 @@ TEST(TokenTrace, RanksFollowWhatSamplersChange) {
   EXPECT_EQ(trace.steps[0].after.rank, 1U);
   EXPECT_EQ(trace.steps[1].after.support, 1U);
   EXPECT_EQ(trace.steps[1].after.entropy, 0);
+}
+
+// Of a sampler that changes few tokens of many, only these are looked at.
+TEST(TokenTrace, FewChangesInAWholeVocabularyAreTracedAsTheyAre) {
+  std::vector<float> logits = golden_input("gauss1k"), biased = logits;
+  logits[7] = logits[500] = logits[900];  // a tie that the bias breaks
+  biased = logits;
+  biased[500] += 1.5F;
+  biased[3] -= 4;
+  biased[900] = -kInfinity;
+  Chain chain = chain_of({{"samplers", "top_p"}, {"logit_bias", "500=1.5,3=-4,900=-inf"}, {"top_p", "0.5"}});
+  for (std::uint32_t cell = 0; cell < 20; ++cell) {
+    const auto trace = traced(chain, logits, 3, cell).trace;
+    ASSERT_EQ(trace.steps.size(), 2U);
+    const TraceStep& bias = trace.steps[0];
+    EXPECT_EQ(bias.after.support, logits.size() - 1);
+    EXPECT_NEAR(bias.after.entropy, entropy(biased), 1e-6);
+    EXPECT_NEAR(bias.removed_mass, softmax(logits, 900), 1e-7);
+    const auto id = static_cast<std::size_t>(trace.id);
+    EXPECT_NEAR(bias.after.probability, softmax(biased, id), 1e-7);
+    std::size_t rank = 1;
+    for (std::size_t i = 0; i < biased.size(); ++i) {
+      rank += biased[i] > biased[id] || (biased[i] == biased[id] && i < id) ? 1 : 0;
+    }
+    EXPECT_EQ(bias.after.rank, rank);
+    double kept = 0;
+    for (std::size_t i = 0; i < biased.size(); ++i) {
+      kept += softmax(biased, i) >= softmax(biased, id) ? softmax(biased, i) : 0;
+    }
+    EXPECT_LE(trace.steps[1].removed_mass, 1 - kept + 1e-6);
+    EXPECT_NEAR(trace.steps[1].removed_mass, 0.5, 0.05);
+  }
+}
+
+TEST(TokenTrace, AChangedVocabularyIsTracedAsItIs) {
+  const std::vector<float> logits = golden_input("gauss1k");
+  std::vector<float> half = logits;
+  for (float& logit : half) logit /= 2;
+  for (const char* bias : {"", "5=40", "5=-3"}) {  // the second leaves nearly all with one token
+    std::vector<float> row = half;
+    if (*bias != 0) row[5] += static_cast<float>(std::atof(bias + 2)) / 2;
+    Chain chain = chain_of({{"samplers", "temperature"}, {"temperature", "2"}, {"logit_bias", bias}});
+    const auto trace = traced(chain, logits).trace;
+    EXPECT_NEAR(trace.steps.back().after.entropy, entropy(row), 1e-6) << bias;
+    EXPECT_EQ(trace.steps.back().removed_mass, 0);
+    EXPECT_NEAR(trace.steps.back().after.probability, softmax(row, static_cast<std::size_t>(trace.id)), 1e-6);
+  }
 }
 
 TEST(TokenTrace, ControllersShowTheNumbersTheyWorkedWith) {
