@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <limits>
 #include <utility>
 
@@ -113,9 +114,17 @@ Result<Vocabulary> Vocabulary::load(std::shared_ptr<const GgufFile> file) {
     vocabulary.kind_ = find_kind("gemma4");
   }
   PLM_TRY(vocabulary.load_texts());
+  // The longest work, beside what does not need it.
+  auto index = std::async([&] { return TextIndex::build(vocabulary.texts_); });
+  vocabulary.check_texts();
   PLM_TRY(vocabulary.load_types());
   PLM_TRY(vocabulary.load_scores());
   PLM_TRY(vocabulary.check_byte_tokens());
+  PLM_TRY_ASSIGN(vocabulary.index_, index.get());
+  if (const auto duplicates = vocabulary.index_.duplicates(); !duplicates.empty()) {
+    const Oddity repeated{.count = duplicates.size(), .first = duplicates[0]};
+    vocabulary.warn(kTokensKey, "{}: same text as a token before, whose lower id stands for it", repeated.where());
+  }
   PLM_TRY_ASSIGN(vocabulary.special_, SpecialTokens::load(*vocabulary.file_, vocabulary.index_, vocabulary.types_));
   PLM_TRY(vocabulary.load_rules());
   return vocabulary;
@@ -134,7 +143,6 @@ Result<void> Vocabulary::load_texts() {
   PLM_TRY_ASSIGN(texts_memory_, AlignedBuffer::allocate(texts.size() * sizeof(std::string_view)));
   auto* views = reinterpret_cast<std::string_view*>(texts_memory_.data());
   texts_ = {views, texts.size()};
-  Oddity empty, broken;
   std::size_t id = 0;
   for (const std::string_view text : texts) {
     views[id] = text;
@@ -143,19 +151,19 @@ Result<void> Vocabulary::load_texts() {
                   file_->path(), kTokensKey, id, text.size(), kMaxTokenBytes);
     }
     longest_text_ = std::max(longest_text_, text.size());
-    if (text.empty()) empty.found(id);
     ++id;
   }
+  return {};
+}
+
+void Vocabulary::check_texts() {
+  Oddity empty, broken;
+  for (std::size_t id = 0; id < size(); ++id) {
+    if (texts_[id].empty()) empty.found(id);
+  }
   find_broken_texts(texts_, broken);
-  PLM_TRY_ASSIGN(index_, TextIndex::build(texts_));
-  const auto duplicates = index_.duplicates();
   if (empty.count > 0) warn(kTokensKey, "{}: empty text", empty.where());
   if (broken.count > 0) warn(kTokensKey, "{}: text is not UTF-8", broken.where());
-  if (!duplicates.empty()) {
-    const Oddity repeated{.count = duplicates.size(), .first = duplicates[0]};
-    warn(kTokensKey, "{}: same text as a token before, whose lower id stands for it", repeated.where());
-  }
-  return {};
 }
 
 Result<void> Vocabulary::load_types() {

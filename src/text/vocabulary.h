@@ -93,6 +93,7 @@ class Vocabulary {
  private:
   Vocabulary() = default;
   Result<void> load_texts();
+  void check_texts();
   Result<void> load_types();
   Result<void> load_scores();
   Result<void> check_byte_tokens() const;
