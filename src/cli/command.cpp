@@ -5,6 +5,7 @@
 #include "cli/engine_flags.h"
 #include "decode/parallel_policy.h"
 #include "sampling/chain.h"
+#include "search/method.h"
 
 namespace plm {
 
@@ -18,6 +19,7 @@ const Command* find_command(std::string_view name) {
 std::vector<FlagGroup> flag_groups(const Command& command) {
   std::vector<FlagGroup> groups;
   if (!command.head.parameters.empty()) groups.push_back({"options", command.head.parameters});
+  if (command.searches) groups.push_back({"search", search_parameters()});
   if (command.samples) groups.push_back({"sampling", sampling_parameters()});
   if (command.fills_pages) groups.push_back({"pages (models that fill masks)", parallel_parameters()});
   if (command.runs_model) groups.push_back({"model and machine", kEngineFlags});

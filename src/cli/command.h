@@ -54,6 +54,7 @@ struct Command {
   std::span<const Argument> arguments = {};
   bool samples = false;      ///< takes the flags that the samplers declare, too
   bool fills_pages = false;  ///< takes the flags of decoders that fill masks, too
+  bool searches = false;     ///< takes the flags of search methods, too
   bool runs_model = false;   ///< takes the flags of cli/engine_flags.h, too
   /// The exit code, or an error that is printed and gives its own.
   Result<int> (*run)(Invocation& call);
