@@ -67,6 +67,10 @@ ctest:
 test-long: setup build-all ## the figures of real models, which take minutes; fetch them before
 	@ctest --test-dir $(BUILD) -L long --verbose --no-tests=error
 
+.PHONY: test-clients
+test-clients: setup build ## drive the published clients of other servers against plm serve
+	@tools/test_clients.py
+
 .PHONY: asan
 asan: setup ## build and test with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory PRESET=asan build-all ctest

@@ -10,4 +10,7 @@ namespace plm {
 /// The bytes that `text` stands for; nullopt when it holds anything but the alphabet and padding at its end.
 [[nodiscard]] std::optional<std::string> base64_decode(std::string_view text);
 
+/// The text that stands for `bytes`, padded.
+[[nodiscard]] std::string base64_encode(std::string_view bytes);
+
 }  // namespace plm

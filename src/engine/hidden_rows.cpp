@@ -50,9 +50,12 @@ Result<void> read_together(Engine& engine, std::span<const RowsWanted> wanted, c
     readings.push_back({std::move(session), std::move(task)});
     readings.back().task.start();
   }
-  PLM_TRY(engine.run(interrupted));
-  const bool is_whole = std::ranges::all_of(readings, [](const Reading& reading) { return reading.task.done(); });
-  return is_whole ? Result<void>() : fail(ErrorKind::interrupted, "texts: interrupted");
+  const auto is_whole = [&] {
+    return std::ranges::all_of(readings, [](const Reading& reading) { return reading.task.done(); });
+  };
+  // Others' texts may go on for long: their batches are run no longer than these readings take.
+  PLM_TRY(engine.run([&] { return is_whole() || (interrupted && interrupted()); }));
+  return is_whole() ? Result<void>() : fail(ErrorKind::interrupted, "texts: interrupted");
 }
 
 }  // namespace

@@ -49,6 +49,17 @@ Result<void> Scheduler::step() {
 void Scheduler::collect() {
   batch_.clear();
   served_ = 0;
+  // Who writes token after token goes before who reads a prompt: the one row costs little, and somebody watches it.
+  // Unless there are so many that no prompt would be read.
+  const auto writes = [](const EngineSession* session) {
+    return session->waiting_->request->tokens.size() == 1 && session->state_.length() == session->state_length();
+  };
+  if (2 * static_cast<std::size_t>(std::count_if(waiting_.begin(), waiting_.end(), writes)) <= batch_rows_) {
+    auto reader = waiting_.begin();
+    for (auto session = waiting_.begin(); session != waiting_.end(); ++session) {
+      if (writes(*session)) std::rotate(reader++, session, session + 1);
+    }
+  }
   while (served_ < waiting_.size() && batch_.tokens.size() < batch_rows_ && add_slice(*waiting_[served_])) ++served_;
 }
 

@@ -79,6 +79,37 @@ TEST_F(SchedulerTest, WaitingSessionsTakeTurns) {
   EXPECT_TRUE(long_pass.is_done() && other_pass.is_done());
 }
 
+TEST_F(SchedulerTest, WhoWritesWaitsForNoPrompt) {
+  const auto reader = model_.open(), other_reader = model_.open(), writer = model_.open();
+  LogitsPass prompt(*reader, {.tokens = text(200, 1), .rows = kNoRows});
+  LogitsPass other_prompt(*other_reader, {.tokens = text(200, 2), .rows = kNoRows});
+  for (int batch = 1; batch <= 20; ++batch) {
+    LogitsPass token(*writer, text(1, 3));
+    ASSERT_TRUE(model_.scheduler().step().has_value());
+    EXPECT_TRUE(token.is_done()) << "in batch " << batch;
+  }
+  EXPECT_EQ(reader->state_length() + other_reader->state_length(), 20U * 15U) << "and the rest of each batch is read";
+  model_.run();
+}
+
+// As many writers as a batch has rows: prompts are read all the same.
+TEST_F(SchedulerTest, ManyWritersStarveNoPrompt) {
+  std::vector<std::unique_ptr<EngineSession>> writers;
+  for (int i = 0; i < 16; ++i) writers.push_back(model_.open());
+  const auto reader = model_.open();
+  LogitsPass prompt(*reader, {.tokens = text(40, 1), .rows = kNoRows});
+  std::vector<std::unique_ptr<LogitsPass>> tokens(writers.size());
+  for (int batch = 0; batch < 30 && !prompt.is_done(); ++batch) {
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      if (tokens[i] == nullptr || tokens[i]->is_done())
+        tokens[i] = std::make_unique<LogitsPass>(*writers[i], text(1, i));
+    }
+    ASSERT_TRUE(model_.scheduler().step().has_value());
+  }
+  EXPECT_TRUE(prompt.is_done());
+  model_.run();
+}
+
 TEST_F(SchedulerTest, ALowerTriangleOfBitsIsCausal) {
   const auto prefix = text(250, 1);  // so that the rows lie on two pages
   const auto rows = text(70, 2);     // so that a row of bits has two words
