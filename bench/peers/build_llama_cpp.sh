@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds llama.cpp's llama-bench for this machine, to be measured beside plm (compare.py):
+# Builds llama.cpp's llama-bench and llama-diffusion-cli for this machine, to be measured beside plm (compare.py,
+# diffusion.py):
 #
 #     build_llama_cpp.sh FOLDER
 #
@@ -33,8 +34,8 @@ build="$folder/build"
     "llama-cpp-python==$version"
   [ -f "$sources/CMakeLists.txt" ] || tar -xzf "$sdist" -C "$folder"
   cmake -S "$sources" -B "$build" -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF \
-    -DLLAMA_CURL=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF \
+    -DLLAMA_CURL=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=ON -DLLAMA_BUILD_SERVER=OFF \
     -DLLAMA_BUILD_TOOLS=ON
-  cmake --build "$build" --target llama-bench --parallel "${JOBS:-1}"
+  cmake --build "$build" --target llama-bench llama-diffusion-cli --parallel "${JOBS:-1}"
 } >&2
 echo "$build/bin/llama-bench"

@@ -29,7 +29,10 @@ Result<void> HoleFilling::check_model() const {
 Result<GenerationRequest> HoleFilling::request() const {
   GenerationRequest request{.sampling = &call_.settings, .seed = chosen_seed(call_.settings)};
   if (call_.settings.has("decoder")) request.decoder = call_.settings.text("decoder");
-  if (request.decoder.empty()) request.decoder = fills_masks() ? "diffusion" : "autoregressive";
+  if (request.decoder.empty()) {
+    const bool refines = fills_masks() && engine_.diffusion()->noise == DiffusionNoise::uniform;
+    request.decoder = refines ? "uniform" : fills_masks() ? "diffusion" : "autoregressive";
+  }
   PLM_TRY_ASSIGN(const DecoderDefinition* decoder, engine_.choose_decoder(request.decoder));
   request.decoder = decoder->head.name;
   if (decoder->fills_masks) request.parallel = &call_.settings;
@@ -115,7 +118,7 @@ Result<DecodeOutcome> HoleFilling::write(GenerationRequest request, std::size_t 
   }
   TextRecord record(engine_.vocabulary(), nullptr);
   request.listener = [&](const Event& event) {
-    if (event.kind == EventKind::pass_ran) ++passes_;
+    cost_.on_event(event);
     record.on_event(event);
     if (trajectory != nullptr) trajectory->on_event(event);
     if (animation != nullptr) animation->on_event(event);

@@ -32,7 +32,7 @@ class HoleFilling {
   /// that are not drawn.
   Result<std::vector<FilledHole>> fill(const GivenAndHoles& page, std::size_t shown_from);
 
-  [[nodiscard]] std::size_t passes() const { return passes_; }
+  [[nodiscard]] const PassTally& cost() const { return cost_; }
 
  private:
   Result<FilledHole> fill_in_the_middle(std::string_view before, std::string_view behind, std::size_t length,
@@ -44,7 +44,7 @@ class HoleFilling {
 
   Invocation& call_;
   Engine& engine_;
-  std::size_t passes_ = 0;
+  PassTally cost_;
 };
 
 /// The text with its holes filled.

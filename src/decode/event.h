@@ -16,7 +16,9 @@ namespace plm {
 struct TokenTrace;
 
 enum class EventKind : std::uint8_t {
-  pass_ran,       ///< a pass of `rows` rows came back
+  pass_ran,       ///< a pass of `rows` rows came back, beside `reused` cells whose state was there before
+  drifted,        ///< a pass over everything, for comparison: of `rows` rows read from a cache that is not exact, the
+                  ///< share `probability` had another likeliest token, and a logit was off by `score` at most
   proposed,       ///< the network proposes `token` for `cell`
   committed,      ///< `cell` was decided as `token`
   replaced,       ///< `cell`, decided before, is now `token`
@@ -45,6 +47,7 @@ struct Event {
   TokenId token = kNoToken;
   std::size_t position = 0;
   std::size_t rows = 0;
+  std::size_t reused = 0;
   /// Of the token, in the distribution it was chosen from; of a revoked one, what spoke for its staying or going, as
   /// `rule` says.
   double probability = 0;

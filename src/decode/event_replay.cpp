@@ -21,6 +21,7 @@ EventReplay::EventReplay(std::span<const TokenId> prompt) {
 void EventReplay::apply(const Event& event) {
   switch (event.kind) {
     case EventKind::pass_ran:
+    case EventKind::drifted:
     case EventKind::proposed:
     case EventKind::scored: break;
     case EventKind::inserted: canvas_.insert_open(event.position, event.token); break;

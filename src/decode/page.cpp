@@ -30,7 +30,12 @@ Result<void> Page::open() {
   if (is_infill() && policy_.traits.shifts_logits && job_.holes.front().position == 0) {
     return fail(ErrorKind::usage, "hole at the start of the text: this model needs a token before the first one");
   }
-  const std::size_t room = session_.context_length() - std::min(begin_, session_.context_length());
+  if (takes_noise_ != (policy_.traits.noise == DiffusionNoise::uniform)) {
+    return fail(ErrorKind::usage, "this model has {} at undecided positions; use the decoder {}",
+                takes_noise_ ? "a mask token" : "noise", takes_noise_ ? "diffusion" : "uniform");
+  }
+  const std::size_t taken = begin_ + (policy_.traits.closing_token >= 0 ? 1 : 0);
+  const std::size_t room = session_.context_length() - std::min(taken, session_.context_length());
   if (wanted > room) {
     return fail(ErrorKind::usage, "page: {} tokens {} {}, the context holds {}; ask for at most {} or raise --context",
                 wanted, is_infill() ? "in holes of a text of" : "behind a prompt of", begin_, session_.context_length(),
@@ -38,6 +43,7 @@ Result<void> Page::open() {
   }
   // What an earlier text left was computed token after token: only models that read so can go on from it.
   if (policy_.traits.attention != DiffusionAttention::causal_context) session_.truncate_state(0);
+  PLM_TRY(open_cache());
   PLM_TRY_ASSIGN(length_, PageLength::create(job_));
   if (!is_infill()) open_hole({begin_, length_.first(job_.max_tokens)});
   for (const Hole& hole : job_.holes) open_hole({hole.position, length_.first(hole.length)});
@@ -49,12 +55,27 @@ Result<void> Page::open() {
   return {};
 }
 
+Result<void> Page::open_cache() {
+  if (policy_.cache.kind == PageCacheRule::Kind::exact) return {};
+  if (!takes_cache_) {
+    return fail(ErrorKind::usage,
+                "page_cache: this decoder looks at more than a cache holds; use the decoder diffusion");
+  }
+  if (policy_.finds_length || policy_.rule.guidance != 0) {
+    return fail(ErrorKind::usage, "page_cache: does not go with {}; leave one of them out",
+                policy_.finds_length ? "--length auto" : "--page-guidance");
+  }
+  cache_.emplace(policy_.cache);
+  return {};
+}
+
 void Page::open_hole(const Hole& hole) {
   const std::size_t first =
       hole.position + (holes_.empty() ? 0 : holes_.back().end - job_.holes[holes_.size() - 1].position);
   for (std::size_t at = first; at < first + hole.length; ++at) {
-    const CellId cell = job_.canvas.insert_open(at, policy_.traits.mask_token);
-    session_.emit({.kind = EventKind::inserted, .cell = cell, .token = policy_.traits.mask_token, .position = at});
+    const TokenId shown = blank(at);
+    const CellId cell = job_.canvas.insert_open(at, shown);
+    session_.emit({.kind = EventKind::inserted, .cell = cell, .token = shown, .position = at});
   }
   holes_.push_back({first, first + hole.length});
 }
@@ -121,13 +142,26 @@ void Page::commit(std::size_t position, const Proposal& proposal, std::string_vi
 
 void Page::revoke(std::size_t position, double probability, std::string_view rule) {
   const CellId cell = job_.canvas.at(position).id;
-  job_.canvas.revoke(cell, policy_.traits.mask_token);
+  const TokenId shown = blank(position);
+  job_.canvas.revoke(cell, shown);
   session_.emit({.kind = EventKind::revoked,
                  .cell = cell,
-                 .token = policy_.traits.mask_token,
+                 .token = shown,
                  .position = position,
                  .probability = probability,
                  .rule = rule});
+}
+
+void Page::renoise(std::size_t position) { job_.canvas.show(job_.canvas.at(position).id, blank(position)); }
+
+TokenId Page::blank(std::size_t position) const {
+  if (policy_.traits.noise == DiffusionNoise::mask) return policy_.traits.mask_token;
+  const double number = plm::uniform({.seed = job_.seed,
+                                      .candidate = 1,
+                                      .cell = static_cast<std::uint32_t>(position),
+                                      .draw = static_cast<std::uint32_t>(passes_),
+                                      .purpose = Purpose::gate});
+  return static_cast<TokenId>(number * static_cast<double>(job_.text.vocabulary().size()));
 }
 
 void Page::replace(std::size_t position, const Proposal& proposal, std::string_view rule) {
@@ -141,62 +175,19 @@ void Page::replace(std::size_t position, const Proposal& proposal, std::string_v
                  .rule = rule});
 }
 
-Task<Result<PassAnswer>> Page::pass(const PassRequest& request) {
+Task<Result<PassAnswer>> Page::run(const PassRequest& request) {
+  const std::size_t reused = session_.state_length() - request.seen_from;
   const Result<PassAnswer> answer = co_await session_.pass(request);
   if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
-  ++passes_;
-  session_.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size()});
+  session_.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size(), .reused = reused});
   co_return *answer;
 }
 
-Task<Result<void>> Page::reach(const PlannedBlock& block) {
-  pasts_.clear();
-  if (policy_.traits.attention == DiffusionAttention::full) co_return Result<void>{};
-  const bool is_causal = policy_.traits.attention == DiffusionAttention::causal_context;
-  const bool is_asked = is_spoken_for() && job_.canvas.at(block.start).status == CellStatus::open;
-  // The row that speaks for the block may be remembered already; what it said is not.
-  if (is_asked && is_causal && session_.state_length() >= block.start) session_.truncate_state(block.start - 1);
-  const std::vector<TokenId> tokens = job_.canvas.tokens();
-  while (session_.state_length() < block.start) {
-    const std::size_t from = session_.state_length();
-    const std::size_t count = is_causal ? block.start - from : std::min(policy_.block_length, block.start - from);
-    std::vector<Yield> yields;
-    if (is_asked && from + count == block.start) {
-      yields.push_back(
-          {.row = static_cast<std::uint32_t>(count - 1), .kind = yield_kind(), .without = policy_.traits.mask_token});
-    }
-    const PassRequest request{.tokens = std::span(tokens).subspan(from, count),
-                              .state = StateUse::append,
-                              .sight = is_causal ? Sight::causal : Sight::bidirectional,
-                              .yields = yields};
-    const Task<Result<PassAnswer>> running = pass(request);
-    const Result<PassAnswer> answer = co_await running;
-    if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
-    if (yields.empty()) continue;
-    const Result<std::vector<Proposal>> first = read_proposals(*answer, std::span(&block.start, 1));
-    if (!first.has_value()) co_return tl::unexpected<Error>(first.error());
-    commit(block.start, first->front(), "shift_logits");
-  }
-  co_return Result<void>{};
-}
-
-PassRequest Page::request_for(const PlannedBlock& block, std::span<const std::size_t> positions, Prompt prompt) {
-  const bool is_full = policy_.traits.attention == DiffusionAttention::full;
-  const std::size_t first = is_full ? 0 : block.start;
-  const std::size_t last = is_full ? end() : block.start + block.length;
-  tokens_.clear();
-  for (std::size_t at = first; at < last; ++at) {
-    const bool is_masked = prompt == Prompt::masked && job_.canvas.at(at).status == CellStatus::given;
-    tokens_.push_back(is_masked ? policy_.traits.mask_token : token_at(at));
-  }
-  yields_.clear();
-  for (const std::size_t position : positions) {
-    const std::size_t speaker = policy_.traits.shifts_logits ? position - 1 : position;
-    yields_.push_back({.row = static_cast<std::uint32_t>(speaker - first),
-                       .kind = yield_kind(),
-                       .without = policy_.traits.mask_token});
-  }
-  return {.tokens = tokens_, .state = StateUse::scratch, .sight = Sight::bidirectional, .yields = yields_};
+Task<Result<PassAnswer>> Page::pass(const PassRequest& request) {
+  const Task<Result<PassAnswer>> running = run(request);
+  const Result<PassAnswer> answer = co_await running;
+  ++passes_;
+  co_return answer;
 }
 
 void Page::note_change(std::size_t position, std::span<const double> log_probabilities) {
@@ -236,6 +227,11 @@ Result<Proposal> Page::proposal_from(const RowStatistics& statistics, std::span<
 
 Task<Result<std::vector<Proposal>>> Page::propose(const PlannedBlock& block, std::span<const std::size_t> positions) {
   suppress();
+  if (cache_.has_value()) {
+    const Task<Result<std::vector<Proposal>>> proposing = propose_cached(block, positions);
+    Result<std::vector<Proposal>> proposals = co_await proposing;
+    co_return proposals;
+  }
   // Behind the block the last positions are asked whether the text ends there.
   std::vector<std::size_t> asked(positions.begin(), positions.end());
   if (length_.rule() == PageLength::Rule::expand) {
@@ -247,6 +243,7 @@ Task<Result<std::vector<Proposal>>> Page::propose(const PlannedBlock& block, std
   const Task<Result<PassAnswer>> running = pass(request);
   const Result<PassAnswer> answer = co_await running;
   if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
+  if (request.state == StateUse::append) session_.truncate_state(block.start);
   if (length_.rule() == PageLength::Rule::expand) note_ends(tail_begin(), asked, *answer);
   std::vector<YieldResult> unconditional(positions.size());
   if (policy_.rule.guidance != 0) {

@@ -3,7 +3,9 @@
 //
 // Which rows a pass has follows from what the model sees (model/diffusion_traits.h):
 //  full            all cells of the canvas, none remembered.
-//  causal_context  the cells of the block; what is before it is remembered, each row having seen what was before it.
+//  causal_context  the cells of the block; what is before it is remembered, each row having seen what was before it,
+//  and
+//                  so are the rows that the block's first pass may begin with.
 //  block_causal    the same, but what is before was remembered block by block, seeing each other within a block.
 // The last two are exact: the remembered state is what a pass over everything would compute.
 // Where row i - 1 speaks for position i (shifted logits), the first position of a block is spoken for by the last row
@@ -14,11 +16,13 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/task.h"
 #include "decode/decoder.h"
+#include "decode/page_cache.h"
 #include "decode/page_length.h"
 #include "decode/parallel_policy.h"
 
@@ -30,13 +34,19 @@ class Page {
   Page(Session& session, DecodeJob& job);
 
   /// Opens the job's holes; without any, one of job.max_tokens cells behind the prompt; with `length auto` fewer.
-  /// Errors (usage): the page does not fit the context; holes that are empty, unordered or beyond the given cells.
+  /// Errors (usage): the page does not fit the context; the decoder does not suit the model; holes that are empty,
+  /// unordered or beyond the given cells; a cache that goes together with something else that is asked for.
   Result<void> open();
   /// With `length auto`, lets the page grow or shrink before anything is decided. To be awaited after `open`.
   Task<Result<void>> find_length();
   /// The decoder turns the model's tokens that mean two positions or none into that (`decide`); without, they are never
   /// proposed.
   void take_length_tokens() { takes_length_tokens_ = true; }
+  /// The decoder refines noise, which stands at undecided positions in place of a mask token (DiffusionNoise::uniform).
+  void take_noise() { takes_noise_ = true; }
+  /// The decoder makes do with a cache that is not exact, if one is asked for: its passes are `propose`'s alone, and it
+  /// takes no decision back. To be called before `open`.
+  void take_cache() { takes_cache_ = true; }
 
   /// The first cell that is written, and one past the last cell: given ones may lie between and behind.
   [[nodiscard]] std::size_t begin() const { return begin_; }
@@ -64,11 +74,13 @@ class Page {
               std::span<const std::size_t> places, std::string_view rule);
   /// With `length auto`: gives the most doubtful of these positions more room, if the end of the text is not in sight.
   void give_room(std::span<const std::size_t> positions, std::span<const Proposal> proposals);
+  /// Shows other noise at an open position.
+  void renoise(std::size_t position);
   /// `probability`: as Event's.
   void revoke(std::size_t position, double probability, std::string_view rule);
 
-  /// Remembers everything before the block, as far as the model can, and decides what that alone decides. To be awaited
-  /// before the block's first pass.
+  /// Remembers what is before the block, as far as the model can and the block's first pass does not do so by the way,
+  /// and decides what that alone decides. To be awaited before that pass, which must be `propose`'s.
   Task<Result<void>> reach(const PlannedBlock& block);
 
   /// Whether proposals are made from logits, or from statistics of rows alone.
@@ -112,6 +124,8 @@ class Page {
     return job_.canvas.cells().subspan(hole.begin, hole.end - hole.begin);
   }
   [[nodiscard]] bool is_end(TokenId token) const;
+  /// What stands at an undecided position: the mask token, or noise of this pass.
+  [[nodiscard]] TokenId blank(std::size_t position) const;
   /// The hole of a position that lies in one.
   [[nodiscard]] const Region& hole_of(std::size_t position) const;
   void open_hole(const Hole& hole);
@@ -132,6 +146,13 @@ class Page {
   enum class Prompt { shown, masked };
   [[nodiscard]] PassRequest request_for(const PlannedBlock& block, std::span<const std::size_t> positions,
                                         Prompt prompt);
+  [[nodiscard]] Result<void> open_cache();
+  /// A pass that does not count among those that draw.
+  Task<Result<PassAnswer>> run(const PassRequest& request);
+  void see_blocks(std::size_t from, std::size_t ahead, std::size_t rows);
+  void ask_for(std::span<const std::size_t> positions, std::size_t first_row, YieldKind kind);
+  Task<Result<std::vector<Proposal>>> propose_cached(const PlannedBlock& block, std::span<const std::size_t> positions);
+  Task<Result<void>> measure_drift(std::span<const std::size_t> positions, PassAnswer& cached);
   void note_change(std::size_t position, std::span<const double> log_probabilities);
   /// `unconditional`: logits without the prompt, if guidance asks for them.
   Result<Proposal> proposal_from(const RowStatistics& statistics, std::span<const float> logits,
@@ -144,6 +165,8 @@ class Page {
   Proposer proposer_;
   PageLength length_;
   bool takes_length_tokens_ = false;
+  bool takes_cache_ = false, takes_noise_ = false;
+  std::optional<PageCache> cache_;  // nothing: passes are exact
   std::size_t begin_;
   std::vector<Region> holes_;        // by position
   std::deque<PlannedBlock> blocks_;  // whose entries stay where they are when one is added
@@ -154,6 +177,7 @@ class Page {
   // Of the pass being asked for.
   std::vector<TokenId> tokens_;
   std::vector<Yield> yields_;
+  std::vector<std::uint64_t> sight_bits_;
   std::vector<OpenPosition> open_positions_;
   std::vector<double> noise_;
   std::vector<double> ends_;  // probabilities of an end at the last positions, by the pass before

@@ -64,8 +64,9 @@ std::size_t Page::cells() const {
 // New open cells, which belong to the hole and the block of the cell before them.
 void Page::insert(std::size_t position, std::size_t count) {
   for (std::size_t at = position; at < position + count; ++at) {
-    const CellId cell = job_.canvas.insert_open(at, policy_.traits.mask_token);
-    session_.emit({.kind = EventKind::inserted, .cell = cell, .token = policy_.traits.mask_token, .position = at});
+    const TokenId shown = blank(at);
+    const CellId cell = job_.canvas.insert_open(at, shown);
+    session_.emit({.kind = EventKind::inserted, .cell = cell, .token = shown, .position = at});
   }
   length_.added(count);
   for (Region& hole : holes_) {

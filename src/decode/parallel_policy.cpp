@@ -134,6 +134,7 @@ std::span<const Parameter> parallel_parameters() {
       }
     };
     add(length_parameters());
+    add(page_cache_parameters());
     for (const ScheduleDefinition* definition : schedules()) add(definition->head.parameters);
     for (const DecoderDefinition* definition : decoders()) add(definition->head.parameters);
     return all;
@@ -153,6 +154,7 @@ Result<ParallelPolicy> ParallelPolicy::create(const Settings& settings, const Di
     return fail(ErrorKind::usage,
                 "block_length: this model writes block by block; give the length that it was trained with");
   }
+  PLM_TRY_ASSIGN(policy.cache, PageCacheRule::create(settings, traits));
   PLM_TRY(page_length(settings));
   policy.finds_length = settings.has("length") && settings.text("length") == "auto";
   policy.passes = static_cast<std::size_t>(settings.integer("passes"));
@@ -165,7 +167,7 @@ Result<ParallelPolicy> ParallelPolicy::create(const Settings& settings, const Di
     return fail(ErrorKind::usage,
                 "page_guidance: this model remembers the prompt, which guidance would have to mask; set it to 0");
   }
-  policy.rule.suppressed = {traits.mask_token};
+  if (traits.mask_token >= 0) policy.rule.suppressed = {traits.mask_token};
   policy.draws = policy.rule.temperature > 0;
   return policy;
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/settings.h"
+#include "decode/page_cache.h"
 #include "decode/proposal.h"
 #include "decode/schedule.h"
 #include "model/diffusion_traits.h"
@@ -19,6 +20,7 @@ struct ParallelPolicy {
   ProposalRule rule;
   std::unique_ptr<const Schedule> schedule;
   std::string_view schedule_name;
+  PageCacheRule cache;
   std::size_t block_length = 0;  ///< 0: the whole page is one block
   std::size_t passes = 0;        ///< 0: as many as there are positions
   bool draws = false;            ///< proposals are drawn rather than the largest

@@ -20,7 +20,7 @@ enum class StateUse : std::uint8_t {
   scratch,  ///< thrown away after the pass
 };
 
-/// What the rows of a pass see of each other; all of them see the whole stored state.
+/// What the rows of a pass see of each other; all of them see the stored state.
 enum class Sight : std::uint8_t {
   causal,         ///< each row sees itself and the rows before it
   bidirectional,  ///< each row sees all rows
@@ -32,10 +32,13 @@ struct PassRequest {
   std::span<const TokenId> tokens;  ///< at least one
   StateUse state = StateUse::append;
   Sight sight = Sight::causal;
-  std::span<const std::uint64_t> sight_bits = {};  ///< (tokens.size() + 63) / 64 words a row
-  std::span<const std::uint32_t> positions = {};   ///< empty: counted on from the length of the stored state
-  std::span<const std::int32_t> types = {};        ///< see PassRows::types
-  std::span<const Yield> yields = {};              ///< ascending by row
+  /// Stored cells before this one are not seen; of networks without recurrent layers.
+  std::size_t seen_from = 0;
+  std::span<const std::uint64_t> sight_bits = {};            ///< (tokens.size() + 63) / 64 words a row
+  std::span<const std::uint32_t> positions = {};             ///< empty: counted on from the length of the stored state
+  std::span<const std::int32_t> types = {};                  ///< see PassRows::types
+  std::span<const std::span<const float>> soft_tokens = {};  ///< see PassRows::soft_tokens
+  std::span<const Yield> yields = {};                        ///< ascending by row
 };
 
 /// One entry for each yield.

@@ -14,7 +14,9 @@ class TextStream {
  public:
   /// The vocabulary must outlive the stream.
   explicit TextStream(const Vocabulary& vocabulary, StopMatcher stops = {}, const DetokenizeOptions& options = {})
-      : detokenizer_(vocabulary, options), stops_(std::move(stops)) {}
+      : vocabulary_(&vocabulary), detokenizer_(vocabulary, options), stops_(std::move(stops)) {}
+
+  [[nodiscard]] const Vocabulary& vocabulary() const { return *vocabulary_; }
 
   /// The text that can be shown after `id` has been written; often empty, never part of a character.
   [[nodiscard]] std::string push(TokenId id) { return stops_.push(detokenizer_.push(id)); }
@@ -29,6 +31,7 @@ class TextStream {
   }
 
  private:
+  const Vocabulary* vocabulary_;
   Detokenizer detokenizer_;
   StopMatcher stops_;
 };

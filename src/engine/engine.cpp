@@ -132,7 +132,9 @@ Result<void> Engine::read_diffusion(const Architecture& architecture) {
   }
   PLM_TRY_ASSIGN(diffusion_, read_diffusion_traits(*file, architecture.diffusion));
   if (!diffusion_.has_value()) return {};
-  if (!vocabulary().contains(diffusion_->mask_token)) {
+  const std::vector<TokenId>& after = tokenizer_->surroundings().after;
+  if (architecture.is_encoder && !after.empty()) diffusion_->closing_token = after.back();
+  if (diffusion_->noise == DiffusionNoise::mask && !vocabulary().contains(diffusion_->mask_token)) {
     return fail(ErrorKind::bad_input, "{}: the mask token is {}, the vocabulary has {} tokens", file_->path(),
                 diffusion_->mask_token, vocabulary().size());
   }
@@ -186,7 +188,11 @@ Result<void> Engine::make_pools(const EngineOptions& options) {
 
 Result<const DecoderDefinition*> Engine::choose_decoder(std::string_view name) const {
   const bool writes_on = !diffusion_.has_value() || diffusion_->is_causal_too;
-  if (name.empty()) return find_decoder(writes_on ? "autoregressive" : "diffusion");
+  if (name.empty()) {
+    const bool refines = diffusion_.has_value() && diffusion_->noise == DiffusionNoise::uniform;
+    const bool edits = diffusion_.has_value() && diffusion_->edits;
+    return find_decoder(writes_on ? "autoregressive" : refines ? "uniform" : edits ? "edit" : "diffusion");
+  }
   const DecoderDefinition* decoder = find_decoder(name);
   std::string suited;
   for (const DecoderDefinition* known : decoders()) {
@@ -288,6 +294,9 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     const Settings standard(parallel_parameters());
     PLM_TRY_ASSIGN(ParallelPolicy policy,
                    ParallelPolicy::create(request.parallel != nullptr ? *request.parallel : standard, *diffusion_));
+    if (policy.cache.kind != PageCacheRule::Kind::exact && layout_.layers.empty()) {
+      return fail(ErrorKind::usage, "page_cache: this network has no keys and values to remember; leave it out");
+    }
     parts.parallel = std::make_unique<const ParallelPolicy>(std::move(policy));
     job.parallel = parts.parallel.get();
   }

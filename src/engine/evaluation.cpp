@@ -48,6 +48,7 @@ struct Writing {
   std::unique_ptr<Generation> generation;  // last, so that it goes first
 
   void on_event(const Event& event) {
+    to->cost.on_event(event);
     if (event.kind == EventKind::pass_ran) ++to->passes;
     if (event.kind == EventKind::stable_prefix) to->text += event.text;
   }

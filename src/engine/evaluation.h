@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/pass_tally.h"
 #include "text/pattern.h"
 
 namespace plm {
@@ -36,6 +37,7 @@ struct EvalText {
   bool is_right = false;
   std::size_t passes = 0;
   std::size_t useful_tokens = 0;
+  PassTally cost;  ///< times are those of the batch
 };
 
 /// Of one task, or of all of them.

@@ -4,7 +4,10 @@
 // the mean over all orders of writing the text one token after another). Estimated with numbers l spread evenly over 1
 // to L.
 //
-// Models that write block by block have such a bound for every block given those before, and it is their sum.
+// Models that write block by block have such a bound for every block given those before, and it is their sum. Where the
+// row before a block speaks for its first token (shifted logits), that token has a probability, and the bound is of the
+// others; the first token of all then has none and is not scored.
+// What encoders expect behind a text ([SEP]) is shown and not scored.
 // The pseudo-log-likelihood (Salazar et al., "Masked language model scoring", 2020) hides one token at a time; it is a
 // score, no probability. Equal seeds give equal bits. Tested by tests/engine/test_masked_score.cpp.
 #pragma once

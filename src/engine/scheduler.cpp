@@ -26,6 +26,7 @@ void Scheduler::Batch::clear() {
   tokens.clear();
   positions.clear();
   types.clear();
+  soft_tokens.clear();
   sights.clear();
   pages.clear();
   bits.clear();
@@ -96,6 +97,11 @@ bool Scheduler::add_slice(EngineSession& session) {
     batch_.types.insert(batch_.types.end(), types.begin(), types.end());
   }
   batch_.types.resize(batch_.tokens.size(), 0);
+  if (!request.soft_tokens.empty()) {
+    batch_.soft_tokens.resize(first_row);
+    const auto soft_tokens = request.soft_tokens.subspan(slice.first_row, count);
+    batch_.soft_tokens.insert(batch_.soft_tokens.end(), soft_tokens.begin(), soft_tokens.end());
+  }
   add_sights(session, slice);
   add_run(session, count);
   batch_.pages.push_back(session.state_.storages());
@@ -156,7 +162,9 @@ void Scheduler::add_sights(const EngineSession& session, const Slice& slice) {
     batch_.bits.insert(batch_.bits.end(), request.sight_bits.begin(), request.sight_bits.end());
   }
   for (std::uint32_t row = 0; row < count; ++row) {
-    RowSight sight{.sequence = static_cast<std::uint32_t>(batch_.slices.size()), .slot = base + row};
+    RowSight sight{.sequence = static_cast<std::uint32_t>(batch_.slices.size()),
+                   .slot = base + row,
+                   .begin = static_cast<std::uint32_t>(request.seen_from)};
     switch (request.sight) {
       case Sight::causal: sight.end = base + row + 1; break;
       case Sight::bidirectional: sight.end = base + count; break;
@@ -176,6 +184,7 @@ Result<void> Scheduler::run_batch() {
   for (const PageCopy& copy : batch_.copies) parts_.device.copy(*copy.to, *copy.from);
   batch_.statistics.assign(batch_.yields.size(), {});
   batch_.results.assign(batch_.yields.size(), {});
+  if (!batch_.soft_tokens.empty()) batch_.soft_tokens.resize(batch_.tokens.size());
   const PassRows rows{
       .tokens = batch_.tokens,
       .positions = batch_.positions,
@@ -185,6 +194,7 @@ Result<void> Scheduler::run_batch() {
                 .runs = batch_.runs,
                 .saves = batch_.saves},
       .types = batch_.types,
+      .soft_tokens = batch_.soft_tokens,
       .yields = batch_.yields,
       .statistics = batch_.statistics,
       .results = batch_.results,

@@ -62,6 +62,7 @@ class Scheduler {
     std::vector<std::int32_t> tokens;
     std::vector<std::uint32_t> positions;
     std::vector<std::int32_t> types;
+    std::vector<std::span<const float>> soft_tokens;  // empty: no row has one
     std::vector<RowSight> sights;
     std::vector<std::span<Storage* const>> pages;
     std::vector<std::uint64_t> bits;

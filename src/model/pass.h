@@ -42,8 +42,13 @@ struct PassRows {
   std::span<const std::int32_t> tokens;      ///< [rows], ids in [0, vocab_size)
   std::span<const std::uint32_t> positions;  ///< [rows], for rotary embeddings
   RowTable table;
-  std::span<const std::int32_t> types = {};  ///< [rows], which part of a pair of texts a token is of; empty: all 0
-  std::span<const Yield> yields;             ///< ascending by row
+  /// [rows], which part of a pair of texts a token is of, or 1 for rows of a page that is refined (networks with
+  /// self-conditioning); empty: all 0.
+  std::span<const std::int32_t> types = {};
+  /// [rows] or empty: what the pass before thought of a row, as probabilities of all tokens, [vocab_size], or nothing.
+  /// Read by networks with self-conditioning.
+  std::span<const std::span<const float>> soft_tokens = {};
+  std::span<const Yield> yields;        ///< ascending by row
   std::span<RowStatistics> statistics;  ///< one a yield, filled where the kind says so, when the device's wait returns
   std::span<YieldResult> results;       ///< likewise
 };

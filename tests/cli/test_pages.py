@@ -32,6 +32,40 @@ class PagesTest(ProgramTest):
         run = ("run", MASKED, "-p", "Thot hev:", "-n", 40, "--page-temperature", 1, "-s", 7, "-q")
         self.assertEqual(self.succeed(*run, "-t", 1).out, self.succeed(*run, "-t", 2).out)
 
+    def test_a_summary_says_what_was_spent(self):
+        run = ("run", MASKED, "-p", SUDOKU, "-n", 20)
+        passes = self.succeed(*run, "--json").json()["passes"]
+        self.assertEqual(passes["rows"], 39 * passes["count"])
+        self.assertEqual((passes["cells_reused"], passes["cache_hit_rate"]), (0, 0))
+        self.assertEqual([(kind["rows"], kind["passes"]) for kind in passes["by_rows"]], [(39, passes["count"])])
+        self.assertAlmostEqual(passes["tokens_per_pass"], 16 / passes["count"])
+        self.assertNotIn("drift", passes)
+        self.assertIn(f"{passes['count']} passes", self.succeed(*run).err)
+
+    def test_one_token_after_another_reads_what_is_before_from_memory(self):
+        passes = self.succeed("run", MODEL, "-p", "A385+739=", "-n", 8, "--temperature", 0, "--json").json()["passes"]
+        self.assertEqual((passes["count"], passes["rows"]), (5, 10 + 4))
+        self.assertEqual(passes["cells_reused"], 10 + 11 + 12 + 13)
+
+    def test_caches_that_are_not_exact_say_how_far_they_are_off(self):
+        run = ("run", MASKED, "-p", SUDOKU, "-n", 20, "--schedule", "count", "--tokens-per-pass", 1, "--json")
+        for kind, block in (("prefix", 20), ("dual", 5), ("delayed", 20)):
+            flags = (*run, "--page-cache", kind, "--block-length", block)
+            with self.subTest(kind):
+                result = self.succeed(*flags, "--page-cache-meter", 2).json()
+                self.assertGreater(result["passes"]["cache_hit_rate"], 0.2)
+                drift = result["passes"]["drift"]
+                self.assertGreater(drift["largest_logit_change"], 0)
+                self.assertLess(drift["flipped_share"], 0.5)
+                unmeasured = self.succeed(*flags, "--page-cache-meter", 0).json()
+                self.assertEqual(unmeasured["text"], result["text"])
+                self.assertNotIn("drift", unmeasured["passes"])
+
+    def test_a_cache_that_is_always_refreshed_half_the_time_still_solves(self):
+        result = self.succeed("run", MASKED, "-p", SUDOKU, "-n", 20, "--page-cache", "prefix", "--page-cache-refresh", 1,
+                              "-q")
+        self.assertEqual(result.out, SOLUTION + "\n")
+
     def test_what_cannot_be_says_what_can(self):
         for words, says in (((MODEL, "--decoder", "diffusion"), ["autoregressive"]),
                             ((MASKED, "--decoder", "autoregressive"), ["diffusion"]),
@@ -42,6 +76,10 @@ class PagesTest(ProgramTest):
                             ((THREE_MODES, "--decoder", "diffusion", "--block-length", 0), ["block_length"]),
                             ((THREE_MODES, "--decoder", "self_speculation", "--temp", 0, "--page-temperature", 1),
                              ["--page-temperature"]),
+                            ((MASKED, "--page-cache", "dual", "--decoder", "wino"), ["page_cache", "diffusion"]),
+                            ((MASKED, "--page-cache", "dual", "--length", "auto"), ["page_cache", "--length auto"]),
+                            ((THREE_MODES, "--page-cache", "dual", "--decoder", "diffusion"), ["page_cache", "exactly"]),
+                            ((MASKED, "--decoder", "uniform"), ["uniform", "diffusion"]),
                             ((MASKED, "--logprobs", 2, "--json"), ["--logprobs", "page"])):
             with self.subTest(words):
                 self.fail_with(2, "run", *words, "-p", SUDOKU, says=says)

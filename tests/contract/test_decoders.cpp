@@ -95,7 +95,9 @@ class EveryDecoder : public testing::TestWithParam<const DecoderDefinition*> {
     const DecoderDefinition& decoder = *GetParam();
     const bool is_page = decoder.fills_masks, drafts = decoder.head.name == "self_speculation";
     if (decoder.head.name == "edit") options.overrides = {"diffusion.kind=edit"};
-    const std::string model = drafts ? "/twin-tri.gguf" : is_page ? "/twin-mdm.gguf" : "/twin-ar.gguf";
+    const bool is_uniform = decoder.head.name == "uniform";
+    if (is_uniform) options.overrides = {"diffusion.kind=uniform"};
+    const std::string model = drafts || is_uniform ? "/twin-tri.gguf" : is_page ? "/twin-mdm.gguf" : "/twin-ar.gguf";
     return Engine::load(PLM_MODELS + model, make_cpu_device({.threads = 1}), options).value();
   }
   // Whether it writes what is likeliest only.

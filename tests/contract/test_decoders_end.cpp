@@ -80,6 +80,8 @@ struct Ended {
   Canvas canvas;
 };
 
+bool is_uniform(const DecoderDefinition& decoder) { return decoder.head.name == "uniform"; }
+
 Ended run(const Setting& setting, Adversary adversary) {
   DiffusionTraits traits{.attention = setting.attention,
                          .block_length = 4,
@@ -87,6 +89,7 @@ Ended run(const Setting& setting, Adversary adversary) {
                          .mask_token = kMask,
                          .expand_token = kExpand,
                          .delete_token = kDelete};
+  if (is_uniform(*setting.decoder)) traits.noise = DiffusionNoise::uniform;
   Settings settings(parallel_parameters());
   for (const auto& [name, value] : setting.parameters) EXPECT_TRUE(settings.set_text(name, value).has_value()) << name;
   const ParallelPolicy policy = ParallelPolicy::create(settings, traits).value();
@@ -147,7 +150,7 @@ class AdverseLogits : public testing::TestWithParam<const DecoderDefinition*> {
  protected:
   static std::vector<DiffusionAttention> attentions() {
     const std::string_view name = GetParam()->head.name;
-    if (name == "self_speculation") return {DiffusionAttention::causal_context};
+    if (name == "self_speculation" || name == "uniform") return {DiffusionAttention::causal_context};
     if (name == "wino" || !GetParam()->fills_masks) return {DiffusionAttention::full};
     return {DiffusionAttention::full, DiffusionAttention::causal_context, DiffusionAttention::block_causal};
   }

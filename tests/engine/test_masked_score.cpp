@@ -129,6 +129,75 @@ TEST(MaskedScore, BlocksAreScoredBehindWhatIsBeforeThem) {
   EXPECT_NEAR(whole.log_probability, first.log_probability + rest.log_probability, 1e-9);
 }
 
+// One block behind remembered tokens, whose first is spoken for from there: its log-probability, and those of `hidden`,
+// places in the block behind the first.
+Task<Result<std::vector<double>>> by_hand(Session& session, std::vector<TokenId> given, std::vector<TokenId> block,
+                                          std::vector<std::size_t> hidden, TokenId mask) {
+  const auto log_probability = [](const PassAnswer& answer, std::size_t yield, TokenId token) {
+    return double{answer.results[yield].values[static_cast<std::size_t>(token)]} - answer.statistics[yield].log_sum_exp;
+  };
+  const std::vector<Yield> last = {
+      {.row = static_cast<std::uint32_t>(given.size() - 1), .kind = YieldKind::logits, .without = mask}};
+  const PassRequest reading{.tokens = given, .yields = last};
+  const Result<PassAnswer> read = co_await session.pass(reading);
+  if (!read.has_value()) co_return tl::unexpected<Error>(read.error());
+  std::vector<double> found = {log_probability(*read, 0, block.front())};
+  std::vector<TokenId> shown = block;
+  std::vector<Yield> yields;
+  for (const std::size_t at : hidden) {
+    shown[at] = mask;
+    yields.push_back({.row = static_cast<std::uint32_t>(at - 1), .kind = YieldKind::logits, .without = mask});
+  }
+  const PassRequest filling{
+      .tokens = shown, .state = StateUse::scratch, .sight = Sight::bidirectional, .yields = yields};
+  const Result<PassAnswer> filled = co_await session.pass(filling);
+  if (!filled.has_value()) co_return tl::unexpected<Error>(filled.error());
+  for (std::size_t i = 0; i < hidden.size(); ++i) found.push_back(log_probability(*filled, i, block[hidden[i]]));
+  co_return found;
+}
+
+TEST(MaskedScore, WhereARowSpeaksForTheNextTheFirstTokenOfABlockHasItsProbability) {
+  const auto engine = load_engine(PLM_MODELS "/twin-tri.gguf", {.overrides = {"diffusion.shift_logits=true"}});
+  const std::vector<TokenId> given = encoded(*engine, "A385+739="), text = {'1', '1', '2', '4'};
+  const auto reveal = [&](const std::vector<std::size_t>& hidden) {
+    const auto session = engine->open_session();
+    auto task = by_hand(*session, given, text, hidden, engine->diffusion()->mask_token);
+    task.start();
+    EXPECT_TRUE(engine->run().has_value());
+    return task.take().value();
+  };
+  const double first = reveal({1}).front();
+  double pseudo = first, bound = first;
+  for (unsigned subset = 1; subset < 8; ++subset) {
+    std::vector<std::size_t> hidden;
+    for (std::size_t i = 0; i < 3; ++i) {
+      if ((subset >> i & 1U) != 0) hidden.push_back(i + 1);
+    }
+    const std::vector<double> found = reveal(hidden);
+    double sum = 0;
+    for (std::size_t i = 1; i < found.size(); ++i) sum += found[i];
+    if (hidden.size() == 1) pseudo += sum;
+    const double ways = hidden.size() == 3 ? 1 : 3;
+    bound += sum / ways / static_cast<double>(hidden.size());
+  }
+  std::vector<double> told;
+  const auto hear = [&](const ScoredPosition& position) { told.push_back(*position.log_probability); };
+  const Score score = score_pseudo(*engine, given, text, hear).value();
+  EXPECT_NEAR(score.log_probability_sum, pseudo, 1e-5);
+  ASSERT_EQ(told.size(), 4U);
+  EXPECT_NEAR(told.front(), first, 1e-6);
+  const BoundEstimate estimate = score_bound(*engine, given, text, {.draws = 400}).value();
+  EXPECT_EQ(estimate.tokens, 4U);
+  EXPECT_NEAR(estimate.log_probability, bound, 4 * estimate.standard_error + 1e-4);
+  // Of two blocks the second's first token is spoken for by the first's last.
+  std::vector<TokenId> longer = given;
+  longer.insert(longer.end(), {'1', '1', '2', '4', '0', '0', '0', '0'});
+  const BoundEstimate ninth = score_bound(*engine, longer, std::vector<TokenId>{'7'}).value();
+  EXPECT_EQ(ninth.passes, 0U) << "no mask was needed";
+  EXPECT_EQ(ninth.tokens, 1U);
+  EXPECT_EQ(ninth.standard_error, 0);
+}
+
 TEST(MaskedScore, WhatCannotBeSaysWhatCan) {
   const auto causal = load_engine(PLM_MODELS "/twin-ar.gguf");
   EXPECT_EQ(score_bound(*causal, {}, std::vector<TokenId>{'a'}).error().kind, ErrorKind::usage);

@@ -43,6 +43,24 @@ TEST(DiffusionTraits, OfAModelThatWritesBothWays) {
   EXPECT_EQ(traits->block_length, 8U);
 }
 
+TEST(DiffusionTraits, NoiseNeedsNoMaskToken) {
+  constexpr DiffusionTraits kCanvas{.noise = DiffusionNoise::uniform, .block_length = 256};
+  const auto traits = read({}, &kCanvas, PLM_MODELS "/twin-ar.gguf").value();
+  EXPECT_EQ(traits->noise, DiffusionNoise::uniform);
+  EXPECT_EQ(traits->mask_token, -1);
+  EXPECT_EQ(read({"diffusion.kind=uniform"}, nullptr).value()->noise, DiffusionNoise::uniform);
+}
+
+TEST(DiffusionTraits, SomeCheckpointsAreKnownByName) {
+  constexpr DiffusionTraits kFamily{.editing_name = "llada2.1"};
+  const auto edits = [&](std::vector<std::string> overrides) { return read(overrides, &kFamily).value()->edits; };
+  EXPECT_FALSE(edits({}));
+  EXPECT_FALSE(edits({"general.name=LLaDA2.0-mini"}));
+  EXPECT_TRUE(edits({"general.name=LLaDA2.1-mini"}));
+  EXPECT_TRUE(edits({"general.name=LLaDA 2.1 flash"}));
+  EXPECT_FALSE(edits({"general.name=LLaDA2.1-mini", "diffusion.kind=mask"})) << "what the file says counts";
+}
+
 TEST(DiffusionTraits, ThereAreNoneWhereNobodySpeaksOfThem) {
   EXPECT_FALSE(read({}, nullptr, PLM_MODELS "/twin-ar.gguf").value().has_value());
 }
@@ -55,7 +73,7 @@ TEST(DiffusionTraits, RefusesWhatItDoesNotKnow) {
     EXPECT_FALSE(failed.has_value()) << set;
     return failed.has_value() ? std::string() : failed.error().message;
   };
-  EXPECT_NE(error("diffusion.kind=uniform").find("diffusion.kind"), std::string::npos);
+  EXPECT_NE(error("diffusion.kind=gaussian").find("uniform"), std::string::npos);
   EXPECT_NE(error("diffusion.attention=sideways").find("block_causal"), std::string::npos);
   EXPECT_NE(error("diffusion.block_length=0").find("from 1"), std::string::npos);
   EXPECT_NE(error("diffusion.mask_token_id=4294967295").find("mask_token_id"), std::string::npos);

@@ -150,7 +150,7 @@ Result<void> Edit::give_out(const std::string& edited) {
   const std::string whole = before() + edited + behind();
   if (call_.settings.boolean("in_place")) PLM_TRY(write_text(call_.argument(1), whole));
   if (call_.settings.boolean("json")) {
-    call_.terminal.data(json_text({{"text", whole}, {"edited", edited}, {"passes", filling_.passes()}}) + "\n");
+    call_.terminal.data(json_text({{"text", whole}, {"edited", edited}, {"passes", filling_.cost().passes()}}) + "\n");
   } else if (!call_.settings.boolean("in_place")) {
     call_.terminal.data(whole);
   }

@@ -7,6 +7,7 @@
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
+#include "cli/pass_report.h"
 #include "cli/text_flags.h"
 #include "engine/evaluation.h"
 
@@ -69,6 +70,16 @@ struct Outcome {
   std::vector<EvalTally> tasks;
   double ms = 0;
 
+  [[nodiscard]] PassTally cost() const {
+    PassTally sum;
+    for (const EvalText& text : texts) sum.add(text.cost);
+    return sum;
+  }
+  [[nodiscard]] std::size_t useful_tokens() const {
+    std::size_t sum = 0;
+    for (const EvalText& text : texts) sum += text.useful_tokens;
+    return sum;
+  }
   [[nodiscard]] double mean_accuracy() const {
     double sum = 0;
     for (const EvalTally& task : tasks) sum += task.accuracy();
@@ -105,6 +116,7 @@ Json as_json(const Outcome& outcome) {
           {"mean_accuracy", outcome.mean_accuracy()},
           {"tokens_per_pass", harmonic_tokens_per_pass(outcome.tasks)},
           {"tokens_per_s", outcome.tokens_per_second()},
+          {"passes", pass_json(outcome.cost(), outcome.useful_tokens())},
           {"texts", std::move(texts)}};
 }
 
@@ -157,6 +169,7 @@ Result<int> run(Invocation& call) {
   show_failures(call.terminal, outcome, static_cast<std::size_t>(settings.integer("failures")));
   call.terminal.line(fmt::format("[{} texts, {} at once, {:.0f} tokens/s; mean of tokens per pass: harmonic]",
                                  outcome.texts.size(), parallel, outcome.tokens_per_second()));
+  call.terminal.line(pass_report(outcome.cost(), outcome.useful_tokens()));
   return 0;
 }
 

@@ -73,7 +73,8 @@ Result<int> run(Invocation& call) {
   }
   Json list = Json::array();
   for (const FilledHole& hole : holes) list.push_back({{"text", hole.text}, {"ids", hole.ids}});
-  call.terminal.data(json_text({{"text", whole}, {"holes", std::move(list)}, {"passes", filling.passes()}}) + "\n");
+  call.terminal.data(json_text({{"text", whole}, {"holes", std::move(list)}, {"passes", filling.cost().passes()}}) +
+                     "\n");
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_store.h"
 #include "cli/page_animation.h"
+#include "cli/pass_report.h"
 #include "cli/recipe_flags.h"
 #include "cli/text_flags.h"
 #include "cli/text_record.h"
@@ -119,6 +120,7 @@ Result<std::vector<TokenId>> encode(const Prompt& prompt, const Settings& settin
 struct Writing {
   std::uint64_t seed = 0;
   std::unique_ptr<TextRecord> record;
+  PassTally cost;
   double first_token_ms = 0;  // since the command began, as the others; 0: none yet
   double last_token_ms = 0;
   Json logprobs = Json::array();         // of the tokens written
@@ -193,6 +195,7 @@ class Run {
   std::vector<std::string> warnings_;
   Json model_defaults_ = Json::object();  // sampling controls that the model's file brought
   const Vocabulary* vocabulary_ = nullptr;
+  bool fills_page_ = false;
   std::unique_ptr<TraceFile> trace_;
   std::unique_ptr<TrajectoryFile> trajectory_;
   std::unique_ptr<PageAnimation> animation_;  // null: text appears when it can no longer change
@@ -254,6 +257,7 @@ Result<int> Run::run() {
   model_defaults_ = use_model_defaults(call_, *engine);
   PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, *engine));
   PLM_TRY_ASSIGN(const GenerationRequest request, this->request(*engine));
+  fills_page_ = request.parallel != nullptr;
   PLM_TRY(open_files(*engine, request));
   for (std::size_t i = 0; i < writings_.size(); ++i) {
     writings_[i].seed = request.seed + i;
@@ -327,6 +331,7 @@ Result<void> Run::record(const Engine& engine, const GenerationRequest& request,
 
 void Run::on_event(Writing& writing, const Event& event) {
   writing.record->on_event(event);
+  writing.cost.on_event(event);
   if (trajectory_ != nullptr) trajectory_->on_event(event);
   if (shows_frames()) animation_->on_event(event);
   if (event.kind == EventKind::committed) {
@@ -383,7 +388,8 @@ void Run::print() {
       Json object = {{"text", record.text()},
                      {"ids", record.ids()},
                      {"finish_reason", finish_reason_name(record.reason())},
-                     {"timings", timings(writing)}};
+                     {"timings", timings(writing)},
+                     {"passes", pass_json(writing.cost, record.ids().size())}};
       if (writings_.size() > 1) object["seed"] = writing.seed;
       if (!model_defaults_.empty()) object["model_defaults"] = model_defaults_;
       if (call_.settings.was_given("logprobs")) object["logprobs"] = writing.logprobs;
@@ -404,6 +410,7 @@ void Run::print_statistics() {
     call_.terminal.line(fmt::format("[seed {}: {}, {} tokens written at {:.1f}/s]", writing.seed,
                                     finish_reason_name(writing.record->reason()), writing.record->ids().size(),
                                     t["decode_tokens_per_s"].get<double>()));
+    if (fills_page_) call_.terminal.line(pass_report(writing.cost, writing.record->ids().size()));
   }
   if (!model_defaults_.empty()) {
     call_.terminal.line(fmt::format("[sampling of the model's file: {}]", json_text(model_defaults_)));

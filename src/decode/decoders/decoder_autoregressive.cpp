@@ -210,9 +210,10 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   Writing writing(session, job);
   while (writing.has_rows_to_score()) {
     const PassRequest request = writing.scoring_request();
+    const std::size_t reused = session.state_length();
     const Result<PassAnswer> answer = co_await session.pass(request);
     if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
-    session.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size()});
+    session.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size(), .reused = reused});
     const Result<void> scored = writing.score(*answer);
     if (!scored.has_value()) co_return tl::unexpected<Error>(scored.error());
   }
@@ -220,9 +221,10 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
     std::optional<PassAnswer> row;
     if (writing.open()) {
       const PassRequest request = writing.request();
+      const std::size_t reused = session.state_length();
       Result<PassAnswer> answer = co_await session.pass(request);
       if (!answer.has_value()) co_return tl::unexpected<Error>(answer.error());
-      session.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size()});
+      session.emit({.kind = EventKind::pass_ran, .rows = request.tokens.size(), .reused = reused});
       row = std::move(*answer);
     }
     const Result<void> written = writing.write(row.has_value() ? &*row : nullptr);

@@ -37,6 +37,7 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   const ParallelPolicy& policy = *job.parallel;
   Page page(session, job);
   page.take_length_tokens();
+  page.take_cache();
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
   const Task<Result<void>> finding = page.find_length();
   if (const Result<void> found = co_await finding; !found.has_value()) co_return tl::unexpected<Error>(found.error());

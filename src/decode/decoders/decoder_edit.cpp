@@ -44,7 +44,9 @@ Task<Result<std::size_t>> edit_once(Page& page, const PlannedBlock& block, const
 
 Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   const ParallelPolicy& policy = *job.parallel;
-  const EditRule rule{.fill = policy.settings.real("edit_fill"), .edit = policy.settings.real("edit_replace")};
+  const EditRule rule{.fill = policy.settings.real("edit_fill"),
+                      .edit = policy.settings.real("edit_replace"),
+                      .least = static_cast<std::size_t>(policy.settings.integer("edit_least"))};
   const auto most_passes = static_cast<std::size_t>(policy.settings.integer("edit_passes"));
   if (!policy.traits.edits) {
     co_return fail(
@@ -94,6 +96,15 @@ constexpr Parameter kParameters[] = {
         .standard = 0.9,
         .min = 0,
         .max = 1,
+    },
+    {
+        .name = "edit_least",
+        .summary = "masks that a pass fills at least, the most certain ones, while there are so many",
+        .type = ParameterType::integer,
+        .standard = std::int64_t{1},
+        .min = 1,
+        .max = 1U << 20,
+        .unit = "tokens",
     },
     {
         .name = "edit_passes",

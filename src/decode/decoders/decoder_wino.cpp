@@ -24,7 +24,8 @@ class ShadowPass {
   ShadowPass(const DecodeJob& job, const PlannedBlock& block, std::span<const std::size_t> open,
              std::span<const std::size_t> committed, bool needs_logits)
       : tokens_(job.canvas.tokens()) {
-    const TokenId mask = job.parallel->traits.mask_token;
+    const TokenId mask = job.parallel->traits.mask_token, closing = job.parallel->traits.closing_token;
+    if (closing >= 0) tokens_.push_back(closing);
     const std::size_t real = tokens_.size(), rows = real + block.length;
     tokens_.resize(rows, mask);
     words_ = (rows + kWordBits - 1) / kWordBits;
@@ -82,7 +83,8 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
   if (const Result<void> opened = page.open(); !opened.has_value()) co_return tl::unexpected<Error>(opened.error());
   const std::size_t longest = page.most_end() - page.begin();
   const std::size_t shadows_at_most = policy.block_length == 0 ? longest : std::min(longest, policy.block_length);
-  if (page.most_end() + shadows_at_most > session.context_length()) {
+  const std::size_t closing = policy.traits.closing_token >= 0 ? 1 : 0;
+  if (page.most_end() + closing + shadows_at_most > session.context_length()) {
     co_return fail(ErrorKind::usage,
                    "decoder wino: page and shadows of a block do not fit a context of {}; raise --context",
                    session.context_length());

@@ -1,6 +1,7 @@
 // LLaDA 2 (arXiv 2512.15745): the network of Ling 2.0, made to fill masks block by block. Rows of a block see one
 // another and all blocks before it. Each query and key head is normalised, half of it is rotated; behind some dense
 // layers a mixture of experts, chosen by sigmoids with a bias among the experts of the best groups, beside shared ones.
+// LLaDA 2.1 (arXiv 2602.08676) has the same network and corrects tokens that it wrote.
 // Tested by tests/model/test_masked_families.cpp against an independent float32 oracle.
 #include "model/architecture.h"
 #include "model/decoder_form.h"
@@ -11,8 +12,11 @@
 namespace plm {
 namespace {
 
-constexpr DiffusionTraits kTraits{
-    .attention = DiffusionAttention::block_causal, .block_length = 32, .mask_token = 156895};
+constexpr DiffusionTraits kTraits{.attention = DiffusionAttention::block_causal,
+                                  .block_length = 32,
+                                  // 2.1 and its successors correct what they wrote; their settings are those of 2.0.
+                                  .editing_name = "llada2.1",
+                                  .mask_token = 156895};
 
 Result<std::unique_ptr<Model>> load(ModelFile& file, Device& device) {
   PLM_TRY_ASSIGN(DenseConfig config, read_dense_config(file, Reading::whole_page));
