@@ -1,0 +1,3 @@
+#include "constraint/grammar.h"
+
+#include <gtest/gtest.h>

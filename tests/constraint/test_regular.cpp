@@ -1,0 +1,3 @@
+#include "constraint/regular.h"
+
+#include <gtest/gtest.h>
