@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "constraint/byte_set.h"
 #include "constraint/code_points.h"
+#include "constraint/id_table.h"
 #include "constraint/limits.h"
 
 namespace plm {
@@ -139,16 +140,23 @@ class RegularStore {
     std::uint32_t begin = kUnbounded;
     std::uint32_t size = 0;
   };
-  Regular add(const Node& node, std::span<const Regular> children = {});
-  Regular add_set_kind(Kind kind, std::vector<Regular> members);
-  [[nodiscard]] Node described(Kind kind, std::span<const Regular> children) const;
+  using Row = std::vector<Run>;
+
+  Regular add(Node node, std::span<const Regular> children = {});
+  void describe(Node& node, std::span<const Regular> children) const;
+  Regular concatenate_two(Regular head, Regular rest);
   void gather(Kind kind, std::span<const Regular> parts, std::vector<Regular>& members) const;
-  void join_tails(std::vector<Regular>& members);
+  void join_bytes_by_tail(std::vector<Regular>& members);
+  void join_counts(std::vector<Regular>& members);
   Regular literals_from(std::span<const std::string> sorted, std::size_t depth);
-  Regular utf8(std::span<const CodePointRange> ranges);
-  bool rows_needed(Regular a, std::vector<Regular>& pending) const;
-  void compute_row(Regular a);
-  void keep_row(Regular a, std::span<const Run> runs);
+  Regular utf8(const CodePointRange& range);
+  void push_missing_rows(Regular a, std::vector<Regular>& pending) const;
+  [[nodiscard]] bool has_row(Regular a) const;
+  Row compute_row(Regular a);
+  Row merged(std::span<const Row> rows, Kind kind);
+  [[nodiscard]] Row kept_row(Regular a) const;
+  void keep_row(Regular a, const Row& row);
+  [[nodiscard]] std::optional<std::uint32_t> known_shortest(Regular a) const;
   Result<std::uint32_t> search_shortest(Regular a);
 
   ConstraintLimits limits_;
@@ -156,11 +164,11 @@ class RegularStore {
   std::vector<Node> nodes_;
   std::vector<Regular> children_;
   std::vector<ByteSet> sets_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> index_;      // hash of a node to its number
-  std::unordered_multimap<std::uint64_t, std::uint32_t> set_index_;  // hash of a set to its number
+  IdTable index_;      // of nodes
+  IdTable set_index_;  // of sets
   std::vector<RowPlace> row_places_;
   std::vector<Run> runs_;
-  std::unordered_map<std::uint32_t, std::uint32_t> lengths_;  // shortest texts found by a search
+  std::unordered_map<Regular, std::uint32_t> lengths_;  // shortest texts found by a search
 };
 
 }  // namespace plm

@@ -1,3 +1,0 @@
-#include "constraint/grammar.h"
-
-#include <gtest/gtest.h>
