@@ -95,8 +95,10 @@ void CodePoints::add(char32_t first, char32_t last) {
   normalise();
 }
 
-void CodePoints::add(const CodePoints& other) {
-  ranges_.insert(ranges_.end(), other.ranges_.begin(), other.ranges_.end());
+void CodePoints::add(const CodePoints& other) { add_all(other.ranges_); }
+
+void CodePoints::add_all(std::span<const CodePointRange> ranges) {
+  ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
   normalise();
 }
 

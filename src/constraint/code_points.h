@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ class CodePoints {
   void add(char32_t first, char32_t last);
   void add(char32_t code) { add(code, code); }
   void add(const CodePoints& other);
+  void add_all(std::span<const CodePointRange> ranges);
 
   /// Every other character, without the surrogates.
   [[nodiscard]] CodePoints complement() const;

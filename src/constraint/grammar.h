@@ -8,13 +8,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "constraint/id_table.h"
 #include "constraint/limits.h"
 #include "constraint/regular.h"
 #include "text/token.h"
@@ -34,6 +36,9 @@ struct TokenLiteral {
   bool negated = false;  ///< any token but these
   friend bool operator==(const TokenLiteral&, const TokenLiteral&) = default;
 };
+
+/// Where a rule stands in what somebody wrote, for errors: "line 3, column 1".
+using RulePlace = std::function<std::string(RuleId)>;
 
 class Grammar {
  public:
@@ -58,7 +63,9 @@ class Grammar {
   [[nodiscard]] std::span<const Rule> rules() const { return rules_; }
   [[nodiscard]] const TokenLiteral& token(const Node& node) const { return tokens_[node.first]; }
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-  [[nodiscard]] RuleId root() const { return root_; }
+  [[nodiscard]] Part root() const { return root_; }
+  /// Bytes of the shortest text of a part, a token literal counted as one; kNoLength if it has none.
+  [[nodiscard]] std::uint32_t shortest(Part part) const { return shortest_[static_cast<std::uint32_t>(part)]; }
   [[nodiscard]] RegularStore& regular() { return regular_; }
   [[nodiscard]] const RegularStore& regular() const { return regular_; }
   [[nodiscard]] const ConstraintLimits& limits() const { return regular_.limits(); }
@@ -66,13 +73,16 @@ class Grammar {
  private:
   friend class GrammarBuilder;
   explicit Grammar(const ConstraintLimits& limits) : regular_(limits) {}
+  Result<void> find_shortest();
+  [[nodiscard]] Result<void> check_rules(const RulePlace& place) const;
 
   RegularStore regular_;
   std::vector<Node> nodes_;
   std::vector<Part> children_;
   std::vector<TokenLiteral> tokens_;
   std::vector<Rule> rules_;
-  RuleId root_{};
+  std::vector<std::uint32_t> shortest_;  // by part
+  Part root_ = Part::nothing;
 };
 
 class GrammarBuilder {
@@ -99,18 +109,23 @@ class GrammarBuilder {
   Part repeat(Part part, std::uint32_t min, std::uint32_t max);
   Part optional(Part part) { return repeat(part, 0, 1); }
 
-  /// The regular expression that `part` is, if it is one and no rule: for those who want to intersect it.
+  /// The regular expression that `part` is, if it is one and no rule: for those who want to intersect or exclude it.
   [[nodiscard]] std::optional<Regular> as_regular(Part part) const;
 
   /// The grammar, its unusable alternatives taken out. Leaves the builder empty. Errors: bad_input (a rule without a
   /// body, left recursion; both name the rule), unsatisfiable (no text fits), no_room (past a limit).
-  Result<Grammar> finish(RuleId root);
+  Result<Grammar> finish(RuleId root, const RulePlace& place = {});
 
  private:
-  Part add(const Grammar::Node& node, std::span<const Part> children = {});
+  Part add(Grammar::Node node, std::span<const Part> children = {});
   [[nodiscard]] const Grammar::Node& node(Part part) const { return grammar_.node(part); }
+  [[nodiscard]] bool is_fixed_length(Regular expression) const;
+  Grammar rebuilt(RuleId root);
+  [[nodiscard]] std::uint32_t weight(Regular expression) const;
+  [[nodiscard]] std::vector<bool> small_regular_rules() const;
 
   Grammar grammar_;
+  IdTable index_;
   bool exhausted_ = false;
 };
 

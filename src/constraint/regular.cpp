@@ -179,15 +179,16 @@ Regular RegularStore::utf8(const CodePointRange& range) {
   std::string low, high;
   append_character(range.first, low);
   append_character(range.last, high);
-  constexpr unsigned kFirstMore = 0x80, kLastMore = 0xBF;
-  const Regular more = bytes(ByteSet::range(kFirstMore, kLastMore));
-  const auto byte = [](char value) { return unsigned{static_cast<unsigned char>(value)}; };
+  constexpr int kFirstMore = 0x80, kLastMore = 0xBF;
+  const Regular more = bytes(ByteSet::range(0x80, 0xBF));
+  const auto byte = [](char value) { return int{static_cast<unsigned char>(value)}; };
   // From the byte `at` on: texts from low to high, texts from low on, texts up to high, and any text.
   Regular within = Regular::empty, from = Regular::empty, to = Regular::empty, any = Regular::empty;
   for (std::size_t at = low.size(); at-- > 0;) {
-    const unsigned first = byte(low[at]), last = byte(high[at]);
-    const auto then = [&](unsigned begin, unsigned end, Regular rest) {
-      return begin > end ? Regular::nothing : concatenate_two(bytes(ByteSet::range(begin, end)), rest);
+    const int first = byte(low[at]), last = byte(high[at]);
+    const auto then = [&](int begin, int end, Regular rest) {
+      if (begin > end) return Regular::nothing;
+      return concatenate_two(bytes(ByteSet::range(static_cast<unsigned>(begin), static_cast<unsigned>(end))), rest);
     };
     within = first == last
                  ? then(first, first, within)
@@ -251,7 +252,7 @@ Regular RegularStore::repeat(Regular a, std::uint32_t min, std::uint32_t max) {
     const bool no_gap = min == max || (std::uint64_t{min} + 1) * body.min <= (min == 0 ? 0 : before_gap) + 1;
     if (no_gap) return repeat(inner, saturating_multiply(body.min, min), saturating_multiply(body.max, max));
   }
-  if (min == 0 && max == 1 && body.nullable) return a;
+  if (min == 0 && max == 1) return alternate({a, Regular::empty});
   return add({.kind = Kind::repeat, .first = static_cast<std::uint32_t>(a), .min = min, .max = max});
 }
 
