@@ -64,7 +64,8 @@ TEST(Automaton, GbnfConformance) {
     SCOPED_TRACE(json["id"].get<std::string>());
     const auto text = json["grammar"].get<std::string>();
     std::map<std::string, TokenId> special;
-    for (const auto& [id, piece] : json.value("vocab", nlohmann::json::object()).items()) {
+    const auto vocabulary = json.contains("vocab") ? json["vocab"] : nlohmann::json::object();
+    for (const auto& [id, piece] : vocabulary.items()) {
       if (piece.get<std::string>().starts_with('<')) special[piece] = std::stoi(id);
     }
     GbnfOptions options;
@@ -82,6 +83,7 @@ TEST(Automaton, GbnfConformance) {
       continue;
     }
     Automaton automaton(std::move(*grammar));
+    if (!json.contains("accept")) continue;
     for (const auto& yes : json["accept"]) {
       EXPECT_TRUE(accepts_pieces(automaton, yes.get<std::string>(), special)) << yes;
     }
