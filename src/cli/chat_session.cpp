@@ -75,6 +75,7 @@ Result<ChatAnswer> ChatSession::answer(const Sink& sink, const std::function<boo
       .sampling = policy_.settings,
       .stops = policy_.stops,
       .seed = policy_.seed,
+      .constraint = policy_.constraint,
       .reuse_prefix = true,
       .listener = [&](const Event& event) { builder.on_event(event, sink); },
   };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct ChatPolicy {
   std::size_t max_tokens = 0;          ///< of one answer
   std::uint64_t seed = 0;              ///< of the first answer; the next one has the next
   std::vector<std::string> stops;
+  std::optional<ConstraintRequest> constraint = {};  ///< of every answer
 };
 
 struct ChatAnswer {

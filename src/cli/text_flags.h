@@ -47,10 +47,10 @@ inline constexpr Parameter kLogprobsFlag = {
     .max = 1000};
 inline constexpr Parameter kLogprobsOfFlag = {
     .name = "logprobs_of",
-    .summary = "in the model's own distribution, or in what the samplers left",
+    .summary = "in the model's own distribution, in that among what a constraint allows, or in what the samplers left",
     .type = ParameterType::choice,
     .standard = "model",
-    .choices = "model, chain"};
+    .choices = "model, masked, chain"};
 inline constexpr Parameter kEchoFlag = {
     .name = "echo", .summary = "log-probabilities also of the prompt's tokens", .type = ParameterType::boolean};
 inline constexpr Parameter kNoModelDefaultsFlag = {

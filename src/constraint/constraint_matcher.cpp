@@ -35,10 +35,18 @@ Result<TokenBits> ConstraintMatcher::allowed(std::size_t tokens_left) {
     PLM_TRY_ASSIGN(bits, constraint_->mask_within(state, tokens_left));
     if (size() - plan_at_ < plan_.size()) bits.insert(plan_[size() - plan_at_]);
   }
-  if (bits.count() == 0) {
+  if (bits.count() == 0 && !accepts()) {
     return fail(ErrorKind::unsatisfiable, "no token of the vocabulary fits the constraint here");
   }
   return bits;
+}
+
+Result<bool> ConstraintMatcher::is_over() const {
+  if (!accepts()) return false;
+  PLM_TRY_ASSIGN(const auto mask, constraint_->mask(path_.back()));
+  TokenBits text = mask->allowed;
+  for (const TokenId end : constraint_->trie().end_tokens()) text.erase(end);
+  return text.count() == 0;
 }
 
 Result<void> ConstraintMatcher::accept(TokenId token) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -27,7 +28,7 @@ class ConstraintMatcher {
   Result<void> check_budget(std::size_t tokens);
 
   /// The tokens that may come next when `tokens_left` >= 1 may still be written, end tokens included where the text may
-  /// end. Never empty. Errors: no_room, unsatisfiable (no token fits).
+  /// end. Empty only if it must, and the vocabulary has no end token. Errors: no_room, unsatisfiable (no token fits).
   Result<TokenBits> allowed(std::size_t tokens_left);
   /// Goes on by a token that is allowed and does not end the text. Error (unsatisfiable): it is not.
   Result<void> accept(TokenId token);
@@ -36,6 +37,12 @@ class ConstraintMatcher {
 
   /// Whether the text may end here.
   [[nodiscard]] bool accepts() const { return constraint_->accepts(path_.back()); }
+  /// Whether the text may end here and nothing else may follow. Errors: no_room.
+  [[nodiscard]] Result<bool> is_over() const;
+  /// Whether `text` is a whole text of the constraint.
+  [[nodiscard]] bool could_end_with(std::string_view text) const {
+    return constraint_->accepts(constraint_->step(constraint_->start(), text));
+  }
   /// Tokens accepted.
   [[nodiscard]] std::size_t size() const { return path_.size() - 1; }
 

@@ -19,25 +19,13 @@ TokenConstraint::TokenConstraint(Grammar grammar, std::shared_ptr<const TokenTri
 
 Result<std::shared_ptr<TokenConstraint>> TokenConstraint::create(Grammar grammar,
                                                                  std::shared_ptr<const TokenTrie> trie) {
-  if (!trie->has_every_byte()) {
-    // Then a begun text might not be endable: every byte that an expression may read must be spelled by something.
-    ByteSet spelled;
-    for (const TokenTrie::Part& part : trie->parts()) {
-      for (const TokenId id : part.ids) {
-        if (trie->text(id).size() == 1) spelled.insert(static_cast<std::uint8_t>(trie->text(id)[0]));
-      }
-    }
-    ByteSet ascii = ByteSet::range(' ', '~');
-    if (!spelled.contains_all(ascii)) {
-      return fail(
-          ErrorKind::bad_input,
-          "the vocabulary has no token for some single characters, so constraints might not be met; use a model "
-          "whose vocabulary spells every byte");
-    }
-  }
   std::shared_ptr<TokenConstraint> made(new TokenConstraint(std::move(grammar), std::move(trie)));
   made->start_ = made->automaton_.start();
   PLM_TRY(made->check());
+  // With a token for every byte whatever was begun can be ended; else at least one text is to be spelled.
+  if (!made->trie_->has_every_byte() && made->automaton_.shortest(made->start_) <= kLongestClosing) {
+    PLM_TRY(made->closing_locked(made->start_));
+  }
   return made;
 }
 

@@ -13,8 +13,8 @@ Candidates& thread_workspace() {
   return workspace;
 }
 
-DrawPlace place_of(const DecodeJob& job, std::size_t position) {
-  return {.seed = job.seed, .cell = static_cast<std::uint32_t>(position)};
+DrawPlace place_of(const DecodeJob& job, std::size_t position, std::uint32_t draw) {
+  return {.seed = job.seed, .cell = static_cast<std::uint32_t>(position), .draw = draw};
 }
 
 // Of what a chain left.
@@ -39,16 +39,16 @@ Result<GivenScore> score_raw(std::span<const float> logits, TokenId token, std::
 
 bool needs_logits(const DecodeJob& job) {
   return !job.chain.is_greedy() || job.log_probabilities.has_value() || job.trace_top.has_value() ||
-         job.bans.has_value() || job.is_guided;
+         job.bans.has_value() || job.constraint.matcher != nullptr || job.is_guided;
 }
 
-Result<Choice> choose(DecodeJob& job, std::span<const float> logits, std::size_t position) {
+Result<Choice> choose(DecodeJob& job, std::span<const float> logits, std::size_t position, const RowOrigin& origin) {
   Candidates& workspace = thread_workspace();
   static thread_local Tracer tracer;  // for the same reason
   const bool is_traced = job.trace_top.has_value();
   if (is_traced) tracer.note_top(*job.trace_top);
-  PLM_TRY_ASSIGN(const Selection selection,
-                 job.chain.select(logits, place_of(job, position), workspace, is_traced ? &tracer : nullptr));
+  PLM_TRY_ASSIGN(const Selection selection, job.chain.select(logits, place_of(job, position, origin.draw), workspace,
+                                                             is_traced ? &tracer : nullptr));
   Choice choice{.selection = selection};
   if (is_traced) choice.trace = tracer.finish(selection);
   if (!job.log_probabilities.has_value()) return choice;
@@ -57,7 +57,8 @@ Result<Choice> choose(DecodeJob& job, std::span<const float> logits, std::size_t
   if (of == LogProbabilityWish::Of::chain) {
     score = score_left(workspace, selection.id, top);
   } else {
-    PLM_TRY_ASSIGN(score, score_raw(logits, selection.id, top));
+    const bool is_raw = of == LogProbabilityWish::Of::model && !origin.raw.empty();
+    PLM_TRY_ASSIGN(score, score_raw(is_raw ? origin.raw : logits, selection.id, top));
   }
   choice.log_probability = score.log_probability;
   choice.top = std::move(score.top);
@@ -67,12 +68,12 @@ Result<Choice> choose(DecodeJob& job, std::span<const float> logits, std::size_t
 Result<GivenScore> score_given(const DecodeJob& job, std::span<const float> logits, std::size_t position,
                                TokenId token) {
   const LogProbabilityWish& wish = *job.log_probabilities;
-  if (wish.of == LogProbabilityWish::Of::model) return score_raw(logits, token, wish.top);
+  if (wish.of != LogProbabilityWish::Of::chain) return score_raw(logits, token, wish.top);
   Chain chain = job.chain;
   const std::vector<TokenId> tokens = job.canvas.tokens();
   chain.begin(std::span(tokens).first(position));
   Candidates& workspace = thread_workspace();
-  PLM_TRY(chain.select(logits, place_of(job, position), workspace));
+  PLM_TRY(chain.select(logits, place_of(job, position, 0), workspace));
   return score_left(workspace, token, wish.top);
 }
 

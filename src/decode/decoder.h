@@ -2,9 +2,12 @@
 // the algorithm in the paper. Tested, for every registered decoder, by tests/contract/test_decoders.cpp.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/definition.h"
@@ -22,8 +25,9 @@ namespace plm {
 /// Log-probabilities that are wanted with every token.
 struct LogProbabilityWish {
   enum class Of : std::uint8_t {
-    model,  ///< the model's own distribution: softmax of its logits
-    chain,  ///< what the samplers left, from which the token was drawn
+    model,   ///< the model's own distribution: softmax of its logits
+    chain,   ///< what the samplers left, from which the token was drawn
+    masked,  ///< the model's own among the tokens that a constraint allows
   };
   Of of = Of::model;
   std::size_t top = 0;  ///< likeliest tokens beside it
@@ -36,6 +40,17 @@ struct LogProbabilityWish {
 struct Hole {
   std::size_t position = 0;  ///< given cells before it
   std::size_t length = 0;    ///< cells, at least 1
+};
+
+class ConstraintMatcher;
+
+/// What the text must fit, for decoders that write one token after another.
+struct TextConstraint {
+  std::shared_ptr<ConstraintMatcher> matcher;  ///< of this text alone; null: there is no constraint
+  /// Tokens that spell bytes which must come next, as the model's tokeniser would; not set: none are put in unasked.
+  std::function<std::vector<TokenId>(std::string_view)> spell = {};
+  /// The token is drawn as if there was no constraint, and once more under it if it does not fit (as llama.cpp).
+  bool resamples = false;
 };
 
 /// What a decoder is given: a canvas that holds the prompt, and the policy.
@@ -51,7 +66,8 @@ struct DecodeJob {
   std::optional<LogProbabilityWish> log_probabilities = {};
   std::optional<std::size_t> trace_top = {};  ///< traces the samplers, with this many of the likeliest tokens
   std::optional<PhraseBans> bans = {};        ///< texts that must not appear
-  bool is_guided = false;                     ///< rows come from a GuidedSession, whose statistics are not combined
+  TextConstraint constraint = {};
+  bool is_guided = false;  ///< rows come from a GuidedSession, whose statistics are not combined
 };
 
 struct DecodeOutcome {

@@ -24,6 +24,9 @@ class TextStream {
   /// Whether a stop string ended the text.
   [[nodiscard]] bool stopped() const { return stops_.matched().has_value(); }
 
+  /// The text goes on behind the stop string that ended it: what can be shown now.
+  [[nodiscard]] std::string go_on() { return stops_.dismiss(); }
+
   /// What was held back, now that nothing follows.
   [[nodiscard]] std::string finish() {
     std::string rest = stops_.push(detokenizer_.finish());

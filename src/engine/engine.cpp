@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "base/system_memory.h"
+#include "constraint/constraint_matcher.h"
 #include "model/checkpoint.h"
 #include "model/layers/encoder_model.h"
 
 namespace plm {
 
 Generation::Generation(DecodeJob job, Parts parts, const DecoderDefinition& decoder)
-    : parallel_(std::move(parts.parallel)),
+    : warnings_(std::move(parts.warnings)),
+      parallel_(std::move(parts.parallel)),
       job_(std::move(job)),
       session_(std::move(parts.session)),
       guide_(std::move(parts.guide)),
@@ -284,12 +286,21 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     PLM_TRY_ASSIGN(PhraseBans bans, PhraseBans::create(std::move(request.banned_phrases), vocabulary()));
     job.bans.emplace(std::move(bans));
   }
+  Generation::Parts parts;
+  const auto chain_warnings = job.chain.warnings();
+  parts.warnings.assign(chain_warnings.begin(), chain_warnings.end());
+  if (request.constraint.has_value()) {
+    if (decoder->fills_masks) {
+      return fail(ErrorKind::usage, "decoder {}: writes a page; a constraint is for texts written token after token",
+                  decoder->head.name);
+    }
+    PLM_TRY(constrain(request, job, parts.warnings));
+  }
   for (const TokenId token : request.prompt) job.canvas.append_given(token);
   if (!request.ignore_end) {
     const auto end_tokens = vocabulary().end_of_generation();
     job.end_tokens.assign(end_tokens.begin(), end_tokens.end());
   }
-  Generation::Parts parts;
   if (decoder->fills_masks) {
     const Settings standard(parallel_parameters());
     PLM_TRY_ASSIGN(ParallelPolicy policy,
@@ -310,6 +321,17 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
   parts.session = std::make_unique<EngineSession>(*scheduler_, std::move(state), past, context_length_,
                                                   std::move(request.listener));
   return std::unique_ptr<Generation>(new Generation(std::move(job), std::move(parts), *decoder));
+}
+
+Result<void> Engine::constrain(const GenerationRequest& request, DecodeJob& job, std::vector<std::string>& warnings) {
+  if (constraints_ == nullptr) constraints_ = std::make_unique<ConstraintStore>(tokenizer_);
+  PLM_TRY_ASSIGN(const ConstraintStore::Entry compiled, constraints_->compiled(request.constraint->source));
+  warnings.insert(warnings.end(), compiled.warnings.begin(), compiled.warnings.end());
+  auto matcher = std::make_shared<ConstraintMatcher>(compiled.constraint, request.constraint->closes);
+  PLM_TRY(matcher->check_budget(std::min(request.max_tokens, context_length_ - request.prompt.size())));
+  job.constraint = {
+      .matcher = std::move(matcher), .spell = constraints_->speller(), .resamples = request.constraint->resamples};
+  return {};
 }
 
 Result<std::vector<std::unique_ptr<Generation>>> Engine::start_many(

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/json_forward.h"
+#include "constraint/constraint_source.h"
 #include "decode/decoder.h"
 #include "decode/guided_session.h"
+#include "engine/constraint_store.h"
 #include "engine/engine_session.h"
 #include "engine/prefix_cache.h"
 #include "engine/side_memory.h"
@@ -46,6 +48,13 @@ struct EngineOptions {
   std::function<void(double fraction)> on_load = {};  ///< told how much of the weights is in
 };
 
+/// What a text must fit.
+struct ConstraintRequest {
+  ConstraintSource source;
+  bool closes = true;      ///< the text is ended in time, so that a limit of tokens does not cut it
+  bool resamples = false;  ///< as TextConstraint's
+};
+
 /// A text to be written.
 struct GenerationRequest {
   std::vector<TokenId> prompt;
@@ -58,8 +67,9 @@ struct GenerationRequest {
   const Settings* parallel = nullptr;  ///< of parallel_parameters(), for decoders that fill masks; null: the defaults
   std::vector<Hole> holes = {};        ///< as DecodeJob's: `prompt` is then all that is given, before, between, behind
   std::optional<LogProbabilityWish> log_probabilities = {};
-  std::optional<std::size_t> trace_top = {};     ///< as DecodeJob's
-  std::vector<std::string> banned_phrases = {};  ///< texts that must not appear, letters of ASCII in either case
+  std::optional<std::size_t> trace_top = {};         ///< as DecodeJob's
+  std::vector<std::string> banned_phrases = {};      ///< texts that must not appear, letters of ASCII in either case
+  std::optional<ConstraintRequest> constraint = {};  ///< for decoders that write one token after another
   /// Behind what the text shall not be like it would be; empty: no guidance. Takes a second sequence.
   std::vector<TokenId> negative_prompt = {};
   double guidance_scale = 1;
@@ -81,8 +91,8 @@ class Generation {
   Result<DecodeOutcome> take() { return task_.take(); }
   /// The samplers that act, in order, each with its values.
   [[nodiscard]] const Json& chain() const { return job_.chain.describe(); }
-  /// Sampling controls that do not act as asked, one sentence each.
-  [[nodiscard]] std::span<const std::string> warnings() const { return job_.chain.warnings(); }
+  /// Sampling controls that do not act as asked, and what a lenient constraint leaves out, one sentence each.
+  [[nodiscard]] std::span<const std::string> warnings() const { return warnings_; }
   /// Tokens of the prompt whose state was there before.
   [[nodiscard]] std::size_t reused_tokens() const { return reused_tokens_; }
 
@@ -98,9 +108,11 @@ class Generation {
     std::unique_ptr<EngineSession> session;
     std::unique_ptr<const ParallelPolicy> parallel;  // null for decoders that do without
     Guide guide;
+    std::vector<std::string> warnings = {};
   };
   Generation(DecodeJob job, Parts parts, const DecoderDefinition& decoder);
 
+  std::vector<std::string> warnings_;
   std::unique_ptr<const ParallelPolicy> parallel_;  // null for decoders that do without
   DecodeJob job_;
   std::unique_ptr<EngineSession> session_;
@@ -181,12 +193,14 @@ class Engine {
   Result<void> make_pools(const EngineOptions& options);
   [[nodiscard]] StatePools pools() const { return {*pages_, blocks_.get()}; }
   Result<std::unique_ptr<Generation>> start_from(SequenceState state, GenerationRequest request);
+  Result<void> constrain(const GenerationRequest& request, DecodeJob& job, std::vector<std::string>& warnings);
   Result<SequenceState> prefill(std::span<const TokenId> tokens, const std::function<bool()>& interrupted);
 
   // In this order: what comes later refers to what comes before.
   std::shared_ptr<const GgufFile> file_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<VocabularyTexts> texts_;
+  std::unique_ptr<ConstraintStore> constraints_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
   std::optional<DiffusionTraits> diffusion_;

@@ -100,6 +100,33 @@ Result<GenerationRequest> read_request(const Reader& reader) {
   return request;
 }
 
+Json constraint_json(const ConstraintRequest& constraint) {
+  const ConstraintSource& source = constraint.source;
+  return {{"language", constraint_language_name(source.language)},
+          {"text", source.text},
+          {"choices", source.choices},
+          {"lenient", source.lenient},
+          {"closes", constraint.closes},
+          {"resamples", constraint.resamples}};
+}
+
+// Recipes of texts without a constraint have no such member.
+Result<void> read_constraint(const Reader& reader, const Json& recipe, GenerationRequest& request) {
+  if (!recipe.is_object() || !recipe.contains("constraint")) return {};
+  PLM_TRY_ASSIGN(const Json* json, reader.object("constraint"));
+  ConstraintRequest& constraint = request.constraint.emplace();
+  PLM_TRY_ASSIGN(const std::string language, reader.text(*json, "language"));
+  const auto known = find_constraint_language(language);
+  if (!known.has_value()) return reader.wrong("constraint.language", language, "gbnf, regex, choice or json_schema");
+  constraint.source.language = *known;
+  PLM_TRY_ASSIGN(constraint.source.text, reader.text(*json, "text"));
+  PLM_TRY_ASSIGN(constraint.source.choices, reader.texts(*json, "choices"));
+  PLM_TRY_ASSIGN(constraint.source.lenient, reader.boolean(*json, "lenient"));
+  PLM_TRY_ASSIGN(constraint.closes, reader.boolean(*json, "closes"));
+  PLM_TRY_ASSIGN(constraint.resamples, reader.boolean(*json, "resamples"));
+  return {};
+}
+
 Result<void> read_settings(const Json& values, Settings& settings, std::string_view where) {
   for (const auto& [key, value] : values.items()) {
     const auto set = settings.set_json(key, value);
@@ -125,34 +152,36 @@ void flatten(const Json& json, const std::string& prefix, std::vector<std::pair<
 
 Json make_recipe(const Engine& engine, const GenerationRequest& request, const Generation& generation,
                  const RecipeFacts& facts, const RecipeResult& result) {
-  return {{"recipe", kRecipeVersion},
-          {"program", {{"version", facts.program_version}, {"device", engine.device().describe()}}},
-          {"model",
-           {{"path", facts.model_path},
-            {"header_sha256", facts.model.header},
-            {"content_sha256", facts.model.content},
-            {"context_length", engine.context_length()}}},
-          {"engine", facts.engine_flags},
-          {"text",
-           {{"prompt_ids", request.prompt},
-            {"max_tokens", request.max_tokens},
-            {"stops", request.stops},
-            {"seed", request.seed},
-            {"ignore_end", request.ignore_end},
-            {"decoder", request.decoder},
-            {"banned_phrases", request.banned_phrases},
-            {"negative_prompt_ids", request.negative_prompt},
-            {"guidance_scale", request.guidance_scale},
-            {"trace_top", request.trace_top.value_or(0)}}},
-          {"sampling", given_settings(request.sampling, sampling_parameters())},
-          {"sampling_from_model", facts.model_controls},
-          {"parallel", given_settings(request.parallel, parallel_parameters())},
-          {"chain", generation.chain()},
-          {"result",
-           {{"text", result.text},
-            {"ids", result.ids},
-            {"finish_reason", finish_reason_name(result.reason)},
-            {"trace_sha256", result.trace_sha256}}}};
+  Json recipe{{"recipe", kRecipeVersion},
+              {"program", {{"version", facts.program_version}, {"device", engine.device().describe()}}},
+              {"model",
+               {{"path", facts.model_path},
+                {"header_sha256", facts.model.header},
+                {"content_sha256", facts.model.content},
+                {"context_length", engine.context_length()}}},
+              {"engine", facts.engine_flags},
+              {"text",
+               {{"prompt_ids", request.prompt},
+                {"max_tokens", request.max_tokens},
+                {"stops", request.stops},
+                {"seed", request.seed},
+                {"ignore_end", request.ignore_end},
+                {"decoder", request.decoder},
+                {"banned_phrases", request.banned_phrases},
+                {"negative_prompt_ids", request.negative_prompt},
+                {"guidance_scale", request.guidance_scale},
+                {"trace_top", request.trace_top.value_or(0)}}},
+              {"sampling", given_settings(request.sampling, sampling_parameters())},
+              {"sampling_from_model", facts.model_controls},
+              {"parallel", given_settings(request.parallel, parallel_parameters())},
+              {"chain", generation.chain()},
+              {"result",
+               {{"text", result.text},
+                {"ids", result.ids},
+                {"finish_reason", finish_reason_name(result.reason)},
+                {"trace_sha256", result.trace_sha256}}}};
+  if (request.constraint.has_value()) recipe["constraint"] = constraint_json(*request.constraint);
+  return recipe;
 }
 
 Result<ReadRecipe> read_recipe(const Json& recipe, std::string_view name) {
@@ -166,6 +195,7 @@ Result<ReadRecipe> read_recipe(const Json& recipe, std::string_view name) {
   PLM_TRY_ASSIGN(const Json* engine_flags, reader.object("engine"));
   read.engine_flags = *engine_flags;
   PLM_TRY_ASSIGN(read.request, read_request(reader));
+  PLM_TRY(read_constraint(reader, recipe, read.request));
   PLM_TRY_ASSIGN(const Json* sampling, reader.object("sampling"));
   PLM_TRY(read_settings(*sampling, read.sampling, fmt::format("{}: sampling", name)));
   // Recipes of before these two had neither.

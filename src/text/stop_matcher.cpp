@@ -51,11 +51,12 @@ const StopMatcher::Automaton* StopMatcher::advance_all(char byte) {
 
 std::string StopMatcher::push(std::string_view text) {
   if (matched_) return {};
-  for (const char byte : text) {
-    held_.push_back(byte);
-    if (const Automaton* complete = advance_all(byte)) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    held_.push_back(text[at]);
+    if (const Automaton* complete = advance_all(text[at])) {
       matched_ = static_cast<std::size_t>(complete - automata_.data());
       held_.resize(held_.size() - complete->stop.size());
+      behind_ = text.substr(at + 1);
       return std::exchange(held_, {});
     }
   }
@@ -69,6 +70,15 @@ std::string StopMatcher::push(std::string_view text) {
 std::optional<std::string_view> StopMatcher::matched() const {
   if (!matched_) return std::nullopt;
   return automata_[*matched_].stop;
+}
+
+std::string StopMatcher::dismiss() {
+  if (!matched_) return {};
+  const std::string shown = automata_[*matched_].stop;
+  matched_.reset();
+  for (Automaton& automaton : automata_) automaton.agreeing = 0;  // what is shown can be held back no more
+  const std::string behind = std::exchange(behind_, {});
+  return shown + push(behind);
 }
 
 std::string StopMatcher::finish() { return std::exchange(held_, {}); }

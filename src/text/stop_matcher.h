@@ -31,6 +31,10 @@ class StopMatcher {
   /// The stop string that ended the text.
   [[nodiscard]] std::optional<std::string_view> matched() const;
 
+  /// The stop string that matched does not count: the text that can be shown now, the stop string in it. Another one
+  /// may have matched behind it.
+  [[nodiscard]] std::string dismiss();
+
   /// The stream has ended: what was held back.
   [[nodiscard]] std::string finish();
 
@@ -46,6 +50,7 @@ class StopMatcher {
   std::vector<Automaton> automata_;
   std::optional<std::size_t> matched_;  // index of the automaton
   std::string held_;
+  std::string behind_;  // what came behind the stop string that matched
 };
 
 }  // namespace plm

@@ -7,6 +7,7 @@
 #include "cli/chat_flags.h"
 #include "cli/chat_session.h"
 #include "cli/command.h"
+#include "cli/constraint_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
@@ -37,6 +38,13 @@ constexpr Parameter kFlags[] = {
      .unit = "tokens"},
     kSeedFlag,
     kStopFlag,
+    kGrammarFlag,
+    kJsonSchemaFlag,
+    kRegexFlag,
+    kChoiceFlag,
+    kLenientFlag,
+    kNoCloseFlag,
+    kConstraintModeFlag,
     kNoModelDefaultsFlag,
 };
 constexpr Argument kArguments[] = {kModelArgument};
@@ -327,13 +335,15 @@ Result<void> Chat::load(const std::string& name) {
 
 Result<int> run(Invocation& call) {
   PLM_TRY_ASSIGN(const std::string path, resolve_model(call.argument(0)));
+  PLM_TRY_ASSIGN(const auto constraint, chosen_constraint(call));
   PLM_TRY_ASSIGN(const auto engine, load_engine(call, path, 2));  // the conversation, and what it was before an edit
   PLM_TRY_ASSIGN(const ChatTemplate chat_template, load_chat_template(call, engine->vocabulary()));
   (void)use_model_defaults(call, *engine);
   ChatPolicy policy{.settings = &call.settings,
                     .max_tokens = static_cast<std::size_t>(call.settings.integer("max_tokens")),
                     .seed = chosen_seed(call.settings),
-                    .stops = call.all("stop")};
+                    .stops = call.all("stop"),
+                    .constraint = constraint};
   return Chat(call, *engine, chat_template, std::move(policy)).run();
 }
 

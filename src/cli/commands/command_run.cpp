@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/constraint_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
@@ -65,6 +66,13 @@ constexpr Parameter kFlags[] = {
      .type = ParameterType::boolean,
      .tag = Tag::pipe},
     kBanPhraseFlag,
+    kGrammarFlag,
+    kJsonSchemaFlag,
+    kRegexFlag,
+    kChoiceFlag,
+    kLenientFlag,
+    kNoCloseFlag,
+    kConstraintModeFlag,
     kNegativePromptFlag,
     kGuidanceScaleFlag,
     kLogprobsFlag,
@@ -213,6 +221,7 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
       .banned_phrases = call_.all("ban_phrase"),
       .guidance_scale = settings.real("guidance_scale"),
   };
+  PLM_TRY_ASSIGN(request.constraint, chosen_constraint(call_));
   if (settings.has("decoder")) request.decoder = settings.text("decoder");
   PLM_TRY_ASSIGN(const DecoderDefinition* decoder, engine.choose_decoder(request.decoder));
   request.decoder = decoder->head.name;
@@ -236,11 +245,12 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
     request.trace_top = static_cast<std::size_t>(settings.integer("trace_top"));
   }
   if (settings.was_given("logprobs")) {
-    const bool of_chain = settings.text("logprobs_of") == "chain";
-    request.log_probabilities =
-        LogProbabilityWish{.of = of_chain ? LogProbabilityWish::Of::chain : LogProbabilityWish::Of::model,
-                           .top = static_cast<std::size_t>(settings.integer("logprobs")),
-                           .prompt = settings.boolean("echo")};
+    const std::string of = settings.text("logprobs_of");
+    request.log_probabilities = LogProbabilityWish{.of = of == "chain"    ? LogProbabilityWish::Of::chain
+                                                         : of == "masked" ? LogProbabilityWish::Of::masked
+                                                                          : LogProbabilityWish::Of::model,
+                                                   .top = static_cast<std::size_t>(settings.integer("logprobs")),
+                                                   .prompt = settings.boolean("echo")};
   }
   return request;
 }

@@ -2,11 +2,13 @@
 // open cell at its end. Source: datasheet, causal decoding.
 //
 // With banned phrases a token that may belong to one is held back, and taken back when it does (decode/phrase_bans.h):
-// its cell is deleted and another token drawn from the same row. Tested by tests/decode/test_decoder_autoregressive.cpp
-// and the golden trajectories in tests/engine/.
+// its cell is deleted and another token drawn from the same row. Under a constraint (decode/constraint_gate.h) a token
+// that is settled is written without a pass of its own, and a stop string ends only a text that is complete. Tested by
+// tests/decode/test_decoder_autoregressive.cpp and the golden trajectories in tests/engine/.
 #include <algorithm>
 
 #include "decode/choice.h"
+#include "decode/constraint_gate.h"
 #include "decode/decoder.h"
 
 namespace plm {
@@ -17,7 +19,8 @@ constexpr std::size_t kScoredRows = 64;  // rows of a prompt whose logits lie in
 /// One text under way.
 class Writing {
  public:
-  Writing(Session& session, DecodeJob& job) : session_(session), job_(job), needs_logits_(needs_logits(job)) {
+  Writing(Session& session, DecodeJob& job)
+      : session_(session), job_(job), needs_logits_(needs_logits(job)), gate_(job) {
     const std::vector<TokenId> prompt = job.canvas.tokens();
     prompt_length_ = prompt.size();
     job.chain.begin(prompt);
@@ -42,12 +45,15 @@ class Writing {
   Result<void> score(const PassAnswer& answer);
 
   [[nodiscard]] bool goes_on() const { return outcome_.reason == FinishReason::none; }
+  /// Looks whether a constraint settles the next cell, or the end.
+  Result<void> look();
   /// Opens the next cell; whether a pass is needed to decide it.
   bool open() {
     const std::size_t position = job_.canvas.size();
     cell_ = job_.canvas.append_open(kNoToken);
     session_.emit({.kind = EventKind::inserted, .cell = cell_, .position = position});
-    return !again_.has_value();
+    // The log-probability of a settled token is the network's all the same.
+    return !again_.has_value() && (!is_settled_ || job_.log_probabilities.has_value());
   }
   PassRequest request() {
     yields_.assign(1, {.row = static_cast<std::uint32_t>(unseen_.size() - 1),
@@ -74,7 +80,10 @@ class Writing {
   Result<bool> ban(TokenId token, std::size_t position);
   void release(std::size_t count);
   void take_back(std::size_t position);
+  Result<Choice> settled_choice(const PassAnswer* answer, std::size_t position);
+  [[nodiscard]] bool stops();
   void emit_text(std::string text) {
+    if (gate_.is_there()) text_ += text;
     if (!text.empty()) session_.emit({.kind = EventKind::stable_prefix, .text = std::move(text)});
   }
 
@@ -89,6 +98,9 @@ class Writing {
   std::vector<float> row_;                   // from which its token is drawn, if phrases are banned
   std::optional<std::vector<float>> again_;  // from which it is drawn after others were taken back
   std::vector<Held> held_;                   // written, and not yet text
+  ConstraintGate gate_;
+  bool is_settled_ = false;  // the open cell, by the constraint
+  std::string text_;         // all that was emitted, under a constraint
 };
 
 Result<void> check_row(const RowStatistics& statistics, std::size_t position) {
@@ -121,26 +133,51 @@ Result<Choice> Writing::choose_from(const PassAnswer* answer, std::size_t positi
     PLM_TRY(check_row(statistics, position));
     if (!needs_logits_) return Choice{.selection = {statistics.argmax, 1.0, 0.0, 1}};
   }
-  const auto logits =
+  auto logits =
       answer != nullptr ? std::span<const float>(answer->results.front().values) : std::span<const float>(*again_);
-  if (!job_.bans.has_value()) return choose(job_, logits, position);
+  if (!job_.bans.has_value()) return gate_.is_there() ? gate_.choose(logits, position) : choose(job_, logits, position);
+  if (gate_.is_there()) logits = gate_.masked(logits);
   row_.assign(logits.begin(), logits.end());
   again_.reset();
   return choose(job_, job_.bans->allowed(row_, position), position);
 }
 
+Result<void> Writing::look() {
+  is_settled_ = false;
+  if (!gate_.is_there()) return {};
+  const std::size_t room = session_.context_length() - job_.canvas.size();
+  PLM_TRY_ASSIGN(const auto next, gate_.look(std::min(job_.max_tokens - outcome_.tokens.size(), room)));
+  if (next == ConstraintGate::Next::end) outcome_.reason = FinishReason::end_of_text;
+  // A phrase that is taken back is drawn again from the rows before it, so every token needs its row.
+  is_settled_ = next == ConstraintGate::Next::settled && !job_.bans.has_value();
+  return {};
+}
+
+Result<Choice> Writing::settled_choice(const PassAnswer* answer, std::size_t position) {
+  Choice choice{.selection = {gate_.settled(), 1.0, 0.0, 1}};
+  if (answer == nullptr || job_.log_probabilities->of != LogProbabilityWish::Of::model) return choice;
+  PLM_TRY(check_row(answer->statistics.front(), position));
+  PLM_TRY_ASSIGN(GivenScore score, score_given(job_, answer->results.front().values, position, gate_.settled()));
+  choice.log_probability = score.log_probability;
+  choice.top = std::move(score.top);
+  return choice;
+}
+
 Result<void> Writing::write(const PassAnswer* answer) {
   const std::size_t position = job_.canvas.size() - 1;
-  PLM_TRY_ASSIGN(const Choice choice, choose_from(answer, position));
+  PLM_TRY_ASSIGN(const Choice choice, is_settled_ ? settled_choice(answer, position) : choose_from(answer, position));
+  const bool was_seen = answer != nullptr || !is_settled_;  // all before it, by the network
   const TokenId token = choice.selection.id;
   commit(choice, position);
   if (std::find(job_.end_tokens.begin(), job_.end_tokens.end(), token) != job_.end_tokens.end()) {
     outcome_.reason = FinishReason::end_of_text;
     return {};
   }
+  if (gate_.is_there()) PLM_TRY(gate_.accept(token));
   outcome_.tokens.push_back(token);
   held_.push_back({position, token});
-  unseen_.assign(1, token);
+  if (was_seen) unseen_.clear();
+  unseen_.push_back(token);
   if (!job_.bans.has_value()) {
     release(1);
   } else {
@@ -154,6 +191,9 @@ Result<void> Writing::write(const PassAnswer* answer) {
   } else if (job_.canvas.size() >= session_.context_length()) {
     outcome_.reason = FinishReason::context;
   }
+  if (goes_on() || !gate_.is_there()) return {};
+  PLM_TRY_ASSIGN(const bool is_over, gate_.is_over());
+  if (is_over) outcome_.reason = FinishReason::end_of_text;  // closed in time
   return {};
 }
 
@@ -182,11 +222,21 @@ Result<bool> Writing::ban(TokenId token, std::size_t position) {
   return true;
 }
 
+// Whether a stop string has ended the text. Under a constraint it does only where the text is complete; else the stop
+// string is part of it.
+bool Writing::stops() {
+  while (job_.text.stopped()) {
+    if (!gate_.is_there() || gate_.is_complete(text_)) return true;
+    emit_text(job_.text.go_on());
+  }
+  return false;
+}
+
 // The oldest tokens become text. A stop string among them ends it there, so what was written behind it goes.
 void Writing::release(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     emit_text(job_.text.push(held_[i].token));
-    if (!job_.text.stopped()) continue;
+    if (!stops()) continue;
     take_back(held_[i].position + 1);
     held_.clear();
     outcome_.reason = FinishReason::stop;
@@ -203,7 +253,9 @@ void Writing::take_back(std::size_t position) {
     session_.emit({.kind = EventKind::deleted, .cell = cell, .position = job_.canvas.size()});
   }
   while (!held_.empty() && held_.back().position >= position) held_.pop_back();
-  outcome_.tokens.resize(std::min(outcome_.tokens.size(), position - prompt_length_));
+  const std::size_t kept = std::min(outcome_.tokens.size(), position - prompt_length_);
+  if (gate_.is_there()) gate_.roll_back(outcome_.tokens.size() - kept);
+  outcome_.tokens.resize(kept);
 }
 
 Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
@@ -218,6 +270,9 @@ Task<Result<DecodeOutcome>> run(Session& session, DecodeJob& job) {
     if (!scored.has_value()) co_return tl::unexpected<Error>(scored.error());
   }
   while (writing.goes_on()) {
+    const Result<void> looked = writing.look();
+    if (!looked.has_value()) co_return tl::unexpected<Error>(looked.error());
+    if (!writing.goes_on()) break;
     std::optional<PassAnswer> row;
     if (writing.open()) {
       const PassRequest request = writing.request();
