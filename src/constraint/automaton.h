@@ -7,6 +7,7 @@
 // Not thread-safe. Tested by tests/constraint/test_automaton.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -48,6 +49,12 @@ class Automaton {
   [[nodiscard]] bool accepts(StateId state) const { return info(state).accepts; }
   /// Bytes (a token literal counts as one) that end the text soonest; kNoLength: dead.
   [[nodiscard]] std::uint32_t shortest(StateId state) const { return info(state).shortest; }
+  /// How many parts of the grammar wait for an inner one to end, at most: what recursion makes grow.
+  [[nodiscard]] std::uint32_t depth(StateId state) const {
+    std::uint32_t deepest = 0;
+    for (const Thread& thread : threads(state)) deepest = std::max(deepest, stacks_[thread.stack].depth);
+    return deepest;
+  }
   /// Whether a token literal may come next.
   [[nodiscard]] bool wants_tokens(StateId state) const { return info(state).wants_tokens; }
   /// Calls `visit` for each token literal that may come next.

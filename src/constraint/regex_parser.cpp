@@ -24,6 +24,17 @@ const CodePoints& spaces() {
   return kSet;
 }
 
+const CodePoints& ecmascript_spaces() {
+  static const CodePoints kSet{{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680},
+                               {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
+                               {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+  return kSet;
+}
+const CodePoints& ecmascript_line_ends() {
+  static const CodePoints kSet{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
+  return kSet;
+}
+
 // What an expression matches, by what it asserts: [must stand at the start][must stand at the end].
 struct Matches {
   std::array<std::array<Regular, 2>, 2> by{};
@@ -214,7 +225,7 @@ class RegexParser {
       case '?': return syntax(begin, "'{}' has nothing before it to repeat", cursor_.peek());
       case '.':
         cursor_.skip(1);
-        return Matches::of(spelled(dot_is_all_ ? CodePoints::all() : CodePoints{{'\n', '\n'}}.complement()));
+        return Matches::of(spelled(dot_is_all_ ? CodePoints::all() : line_ends().complement()));
       case '[': {
         PLM_TRY_ASSIGN(const CodePoints set, bracketed());
         return Matches::of(spelled(set));
@@ -295,6 +306,13 @@ class RegexParser {
     return CodePoints{{code, code}};
   }
 
+  [[nodiscard]] CodePoints line_ends() const {
+    return options_.ecmascript_spaces ? ecmascript_line_ends() : CodePoints{{'\n', '\n'}};
+  }
+  [[nodiscard]] const CodePoints& white_space() const {
+    return options_.ecmascript_spaces ? ecmascript_spaces() : spaces();
+  }
+
   Result<CodePoints> escape(bool in_class) {
     const std::size_t begin = cursor_.at();
     cursor_.skip(1);
@@ -306,8 +324,8 @@ class RegexParser {
       case 'D': return digits().complement();
       case 'w': return word_characters();
       case 'W': return word_characters().complement();
-      case 's': return spaces();
-      case 'S': return spaces().complement();
+      case 's': return white_space();
+      case 'S': return white_space().complement();
       case 't': return one('\t');
       case 'n': return one('\n');
       case 'r': return one('\r');

@@ -18,6 +18,8 @@ namespace plm {
 struct RegexOptions {
   /// Whether the expression may be found anywhere in the text (as `pattern` of JSON Schema) or is all of it.
   bool search = false;
+  /// \s holds, and . leaves out, what ECMAScript calls white space and line ends beyond ASCII.
+  bool ecmascript_spaces = false;
   /// How one character of a set is written; not set: in UTF-8. JSON strings write theirs with escapes.
   std::function<Regular(RegularStore&, const CodePoints&)> spelling;
 };

@@ -73,7 +73,8 @@ void RegularStore::describe(Node& node, std::span<const Regular> children) const
   const auto child = [this](std::uint32_t id) -> const Node& { return nodes_[id]; };
   switch (node.kind) {
     case Kind::nothing:
-    case Kind::empty: break;
+    case Kind::empty:
+    case Kind::state: break;  // described where it is made
     case Kind::bytes: node.minimum = 1; break;
     case Kind::concatenation: {
       const Node &head = child(node.first), &rest = child(node.second);

@@ -75,6 +75,20 @@ class RegularStore {
   [[nodiscard]] Regular plus(Regular a) { return repeat(a, 1, kUnbounded); }
   [[nodiscard]] Regular optional(Regular a) { return repeat(a, 0, 1); }
 
+  /// One state of an automaton that is made elsewhere: the bytes up to `last` of each run (the last run ends at 255)
+  /// lead to the state `target`, or nowhere (kNoState).
+  struct State {
+    struct Run {
+      std::uint8_t last = 0;
+      std::uint32_t target = 0;
+    };
+    bool accepts = false;
+    std::vector<Run> runs;
+  };
+  static constexpr std::uint32_t kNoState = std::numeric_limits<std::uint32_t>::max();
+  /// The texts that lead from the first state to one that accepts; every state is an expression of its own.
+  [[nodiscard]] Regular automaton(std::span<const State> states);
+
   // Asking.
   [[nodiscard]] bool exhausted() const { return exhausted_; }
   /// The error to return where exhausted() is true.
@@ -115,14 +129,15 @@ class RegularStore {
     alternation,
     intersection,
     complement,
-    repeat
+    repeat,
+    state
   };
   struct Node {
     Kind kind = Kind::nothing;
     bool nullable = false;
     bool boolean = false;      // has an intersection or a complement inside: `minimum` is only a lower bound
     std::uint32_t first = 0;   // bytes: number of the set; concatenation, complement, repeat: child; else into children
-    std::uint32_t second = 0;  // concatenation: the rest; alternation, intersection: how many children
+    std::uint32_t second = 0;  // concatenation: the rest; alternation, intersection: how many children; state: which
     std::uint32_t min = 0, max = 0;  // repeat
     std::uint32_t minimum = 0;       // bytes of the shortest text
   };

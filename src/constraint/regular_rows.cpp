@@ -65,7 +65,8 @@ void RegularStore::push_missing_rows(Regular a, std::vector<Regular>& pending) c
   switch (n.kind) {
     case Kind::nothing:
     case Kind::empty:
-    case Kind::bytes: return;
+    case Kind::bytes:
+    case Kind::state: return;
     case Kind::concatenation:
       want(static_cast<Regular>(n.first));
       if (nodes_[n.first].nullable) want(static_cast<Regular>(n.second));
@@ -87,7 +88,8 @@ RegularStore::Row RegularStore::compute_row(Regular a) {
   Row row;
   switch (n.kind) {
     case Kind::nothing:
-    case Kind::empty: row.push_back({255, Regular::nothing}); break;
+    case Kind::empty:
+    case Kind::state: row.push_back({255, Regular::nothing}); break;  // a state has its row from the beginning
     case Kind::bytes:
       for (unsigned byte = 0; byte < 256; ++byte) {
         const bool inside = sets_[n.first].contains(static_cast<std::uint8_t>(byte));
