@@ -8,6 +8,7 @@
 #include "cli/page_animation.h"
 #include "cli/trajectory_file.h"
 #include "engine/infill.h"
+#include "engine/pass_tally.h"
 
 namespace plm {
 

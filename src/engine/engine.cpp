@@ -305,8 +305,8 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     const Settings standard(parallel_parameters());
     PLM_TRY_ASSIGN(ParallelPolicy policy,
                    ParallelPolicy::create(request.parallel != nullptr ? *request.parallel : standard, *diffusion_));
-    if (policy.cache.kind != PageCacheRule::Kind::exact && layout_.layers.empty()) {
-      return fail(ErrorKind::usage, "page_cache: this network has no keys and values to remember; leave it out");
+    if (policy.cache.kind != PageCacheRule::Kind::exact && !shape().is_causal) {
+      return fail(ErrorKind::usage, "page_cache: an encoder reads the whole text in every pass; leave it out");
     }
     parts.parallel = std::make_unique<const ParallelPolicy>(std::move(policy));
     job.parallel = parts.parallel.get();

@@ -104,11 +104,22 @@ TEST(MaskedFamilies, AnEncoderWithTheHeadItWasTrainedWithWritesAPage) {
   ASSERT_TRUE(engine->diffusion().has_value());
   const TokenId mask = engine->diffusion()->mask_token;
   EXPECT_EQ(mask, engine->vocabulary().special(SpecialToken::mask));
+  const std::vector<TokenId>& after = engine->tokenizer().surroundings().after;
+  ASSERT_EQ(after.size(), 1U);
+  engine->watch({.on_pass = [&](const PassRows& rows) {
+    EXPECT_EQ(rows.tokens.size(), 3U + 6U + 1U);
+    EXPECT_EQ(rows.tokens.back(), after.front()) << "what it expects behind a text";
+  }});
   Settings settings(parallel_parameters());
   const Written written =
       write(*engine, {.prompt = {2, 17, 60}, .max_tokens = 6, .ignore_end = true, .parallel = &settings});
   EXPECT_EQ(written.ids.size(), 6U);
   EXPECT_EQ(std::ranges::count(written.ids, mask), 0);
+  engine->watch({});
+  ASSERT_TRUE(settings.set_text("page_cache", "prefix").has_value());
+  const auto refusal = engine->start({.prompt = {2, 17, 60}, .max_tokens = 6, .parallel = &settings});
+  ASSERT_FALSE(refusal.has_value());
+  EXPECT_NE(refusal.error().message.find("encoder"), std::string::npos);
 }
 
 }  // namespace

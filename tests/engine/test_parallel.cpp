@@ -181,5 +181,67 @@ TEST(Parallel, ThreeModeTwinWritesAsTheReferenceDoes) {
   }
 }
 
+TEST(Parallel, WhatIsBeforeABlockIsRememberedByTheWay) {
+  const auto engine = load_engine(kThreeModes);
+  const std::vector<TokenId> prompt = encoded(*engine, "Thot hev:");
+  Told told;
+  const auto generation =
+      engine
+          ->start(
+              {.prompt = prompt, .max_tokens = 40, .decoder = "diffusion", .listener = told.listener(prompt.size())})
+          .value();
+  ASSERT_TRUE(engine->run().has_value());
+  EXPECT_FALSE(told.text.empty());
+  EXPECT_EQ(told.pass_count, told.passes.size()) << "every pass proposes something";
+}
+
+// What a page proposes, pass by pass, and what its cache was off by in each.
+struct Proposed {
+  std::vector<std::map<std::size_t, TokenId>> passes;
+  std::vector<Event> drifts;
+
+  Proposed(Engine& engine, std::initializer_list<std::pair<const char*, const char*>> parameters) {
+    Settings settings(parallel_parameters());
+    for (const auto& [name, value] : parameters) EXPECT_TRUE(settings.set_text(name, value).has_value()) << name;
+    const auto listener = [this](const Event& event) {
+      if (event.kind == EventKind::pass_ran) passes.emplace_back();
+      if (event.kind == EventKind::proposed) passes.back()[event.position] = event.token;
+      if (event.kind == EventKind::drifted) drifts.push_back(event);
+    };
+    const auto generation = engine
+                                .start({.prompt = encoded(engine, "S98624704>"),
+                                        .max_tokens = 16,
+                                        .ignore_end = true,
+                                        .parallel = &settings,
+                                        .listener = listener})
+                                .value();
+    EXPECT_TRUE(engine.run().has_value());
+    EXPECT_TRUE(generation->take().has_value());
+  }
+};
+
+// Up to the second pass a page with a cache is the same page, so what the meter compares with is what the page without
+// one proposes in it.
+TEST(Parallel, TheMeterOfACacheComparesWithAPassOverEverything) {
+  const auto engine = load_engine(kMasked);
+  for (const char* passes : {"2", "4", "8"}) {
+    const Proposed exact(*engine, {{"schedule", "count"}, {"passes", passes}});
+    for (const char* kind : {"prefix", "dual", "delayed"}) {
+      SCOPED_TRACE(std::string(kind) + " " + passes);
+      const Proposed cached(
+          *engine, {{"schedule", "count"}, {"passes", passes}, {"page_cache", kind}, {"page_cache_meter", "1"}});
+      ASSERT_FALSE(cached.drifts.empty());
+      EXPECT_EQ(cached.passes[0], exact.passes[0]);
+      std::size_t flips = 0;
+      for (const auto& [position, token] : exact.passes[1]) flips += cached.passes[1].at(position) != token ? 1 : 0;
+      const Event& drift = cached.drifts.front();
+      EXPECT_EQ(drift.rows, exact.passes[1].size());
+      EXPECT_NEAR(drift.probability, static_cast<double>(flips) / static_cast<double>(drift.rows), 1e-12);
+      EXPECT_GT(drift.score, 1e-4) << "what was decided changes what is around it";
+      EXPECT_EQ(cached.drifts.size(), cached.passes.size() - 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plm
