@@ -62,8 +62,8 @@ class PagesTest(ProgramTest):
                 self.assertNotIn("drift", unmeasured["passes"])
 
     def test_a_cache_that_is_always_refreshed_half_the_time_still_solves(self):
-        result = self.succeed("run", MASKED, "-p", SUDOKU, "-n", 20, "--page-cache", "prefix", "--page-cache-refresh", 1,
-                              "-q")
+        result = self.succeed("run", MASKED, "-p", SUDOKU, "-n", 20, "--page-cache", "prefix",
+                              "--page-cache-refresh", 1, "-q")
         self.assertEqual(result.out, SOLUTION + "\n")
 
     def test_what_cannot_be_says_what_can(self):
@@ -78,7 +78,8 @@ class PagesTest(ProgramTest):
                              ["--page-temperature"]),
                             ((MASKED, "--page-cache", "dual", "--decoder", "wino"), ["page_cache", "diffusion"]),
                             ((MASKED, "--page-cache", "dual", "--length", "auto"), ["page_cache", "--length auto"]),
-                            ((THREE_MODES, "--page-cache", "dual", "--decoder", "diffusion"), ["page_cache", "exactly"]),
+                            ((THREE_MODES, "--page-cache", "dual", "--decoder", "diffusion"),
+                             ["page_cache", "exactly"]),
                             ((MASKED, "--decoder", "uniform"), ["uniform", "diffusion"]),
                             ((MASKED, "--logprobs", 2, "--json"), ["--logprobs", "page"])):
             with self.subTest(words):

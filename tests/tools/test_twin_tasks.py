@@ -1,9 +1,13 @@
-"""That answers are right and nothing examined is taught. Standard library only: python3 test_twin_tasks.py"""
+"""The tasks of the twins (tools/train/twin_tasks.py): answers are right, and nothing examined is taught."""
 
 import json
+import pathlib
 import random
 import re
+import sys
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "train"))
 
 import twin_tasks
 
@@ -16,8 +20,8 @@ RIGHT = {
         key: {"y": "True", "n": "False"}[value] if key == "ok" else value
         for key, value in (field.split("=") for field in prompt[1:-1].split(";"))},
     "story": lambda prompt, answer: re.fullmatch(
-        r"(Ann|Mia|Zoe|Emma) has a {0} {1}\. \1 \w+ her {1}\.|(Ben|Tom|Max|Luke) has a {0} {1}\. \2 \w+ his {1}\.".format(
-            *prompt[1:-1].split()), answer) is not None,
+        r"(Ann|Mia|Zoe|Emma) has a {0} {1}\. \1 \w+ her {1}\."
+        r"|(Ben|Tom|Max|Luke) has a {0} {1}\. \2 \w+ his {1}\.".format(*prompt[1:-1].split()), answer) is not None,
     "chain": lambda prompt, answer: answer == ",".join(chain(prompt[1:-1])),
 }
 
