@@ -79,6 +79,8 @@ Result<ChatAnswer> ChatSession::answer(const Sink& sink, const std::function<boo
       .reuse_prefix = true,
       .listener = [&](const Event& event) { builder.on_event(event, sink); },
   };
+  request.thinking = policy_.thinking;
+  if (request.thinking.has_value()) request.thinking->begins_inside = prompt.begins_thinking;
   PLM_TRY_ASSIGN(const auto generation, engine_.start(std::move(request)));
   PLM_TRY(engine_.run(interrupted));
   if (generation->done()) PLM_TRY(generation->take());

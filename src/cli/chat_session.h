@@ -22,6 +22,7 @@ struct ChatPolicy {
   std::uint64_t seed = 0;              ///< of the first answer; the next one has the next
   std::vector<std::string> stops;
   std::optional<ConstraintRequest> constraint = {};  ///< of every answer
+  std::optional<ThinkingLimit> thinking = {};        ///< likewise
 };
 
 struct ChatAnswer {

@@ -18,6 +18,7 @@
 #include "decode/phrase_bans.h"
 #include "decode/session.h"
 #include "decode/text_stream.h"
+#include "decode/thinking_budget.h"
 #include "sampling/chain.h"
 
 namespace plm {
@@ -67,12 +68,15 @@ struct DecodeJob {
   std::optional<std::size_t> trace_top = {};  ///< traces the samplers, with this many of the likeliest tokens
   std::optional<PhraseBans> bans = {};        ///< texts that must not appear
   TextConstraint constraint = {};
-  bool is_guided = false;  ///< rows come from a GuidedSession, whose statistics are not combined
+  std::optional<BudgetRules> thinking = {};  ///< for decoders that write one token after another; not with bans
+  bool is_guided = false;                    ///< rows come from a GuidedSession, whose statistics are not combined
 };
 
 struct DecodeOutcome {
   FinishReason reason = FinishReason::none;
-  std::vector<TokenId> tokens;  ///< written, without the end token
+  std::vector<TokenId> tokens;      ///< written, without the end token
+  std::size_t thinking_tokens = 0;  ///< of them, as a thinking budget counts
+  std::size_t forced_ends = 0;      ///< of the thinking, by its budget
   /// Of jobs with holes: what was written into each, up to an end token.
   std::vector<std::vector<TokenId>> holes = {};
 };

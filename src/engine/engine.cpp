@@ -296,6 +296,15 @@ Result<std::unique_ptr<Generation>> Engine::start_from(SequenceState state, Gene
     }
     PLM_TRY(constrain(request, job, parts.warnings));
   }
+  if (request.thinking.has_value()) {
+    if (decoder->fills_masks || request.constraint.has_value() || job.bans.has_value() || is_guided) {
+      return fail(ErrorKind::usage,
+                  "thinking budget: is for texts written token after token, without a constraint, banned phrases or "
+                  "guidance; leave one of them out");
+    }
+    PLM_TRY_ASSIGN(job.thinking, thinking_rules(*request.thinking, *tokenizer_,
+                                                {.max_tokens = request.max_tokens, .prompt = request.prompt.size()}));
+  }
   for (const TokenId token : request.prompt) job.canvas.append_given(token);
   if (!request.ignore_end) {
     const auto end_tokens = vocabulary().end_of_generation();

@@ -19,6 +19,7 @@
 #include "engine/engine_session.h"
 #include "engine/prefix_cache.h"
 #include "engine/side_memory.h"
+#include "engine/thinking_limit.h"
 #include "engine/vocabulary_texts.h"
 #include "kernels/device.h"
 #include "model/architecture.h"
@@ -70,6 +71,7 @@ struct GenerationRequest {
   std::optional<std::size_t> trace_top = {};         ///< as DecodeJob's
   std::vector<std::string> banned_phrases = {};      ///< texts that must not appear, letters of ASCII in either case
   std::optional<ConstraintRequest> constraint = {};  ///< for decoders that write one token after another
+  std::optional<ThinkingLimit> thinking = {};        ///< likewise; not with a constraint, bans or guidance
   /// Behind what the text shall not be like it would be; empty: no guidance. Takes a second sequence.
   std::vector<TokenId> negative_prompt = {};
   double guidance_scale = 1;

@@ -127,6 +127,30 @@ Result<void> read_constraint(const Reader& reader, const Json& recipe, Generatio
   return {};
 }
 
+Json thinking_json(const ThinkingLimit& thinking) {
+  return {{"size", thinking.size},   {"begin", thinking.begin},
+          {"end", thinking.end},     {"begins_inside", thinking.begins_inside},
+          {"grace", thinking.grace}, {"by_block", thinking.scope == BudgetScope::block},
+          {"soft", thinking.soft},   {"message", thinking.message}};
+}
+
+// Recipes of texts without a budget for thinking have no such member.
+Result<void> read_thinking(const Reader& reader, const Json& recipe, GenerationRequest& request) {
+  if (!recipe.contains("thinking")) return {};
+  PLM_TRY_ASSIGN(const Json* json, reader.object("thinking"));
+  ThinkingLimit& thinking = request.thinking.emplace();
+  PLM_TRY_ASSIGN(thinking.size, reader.text(*json, "size"));
+  PLM_TRY_ASSIGN(thinking.begin, reader.text(*json, "begin"));
+  PLM_TRY_ASSIGN(thinking.end, reader.text(*json, "end"));
+  PLM_TRY_ASSIGN(thinking.begins_inside, reader.boolean(*json, "begins_inside"));
+  PLM_TRY_ASSIGN(thinking.grace, reader.count(*json, "grace"));
+  PLM_TRY_ASSIGN(const bool by_block, reader.boolean(*json, "by_block"));
+  thinking.scope = by_block ? BudgetScope::block : BudgetScope::turn;
+  PLM_TRY_ASSIGN(thinking.soft, reader.real(*json, "soft"));
+  PLM_TRY_ASSIGN(thinking.message, reader.text(*json, "message"));
+  return {};
+}
+
 Result<void> read_settings(const Json& values, Settings& settings, std::string_view where) {
   for (const auto& [key, value] : values.items()) {
     const auto set = settings.set_json(key, value);
@@ -181,6 +205,7 @@ Json make_recipe(const Engine& engine, const GenerationRequest& request, const G
                 {"finish_reason", finish_reason_name(result.reason)},
                 {"trace_sha256", result.trace_sha256}}}};
   if (request.constraint.has_value()) recipe["constraint"] = constraint_json(*request.constraint);
+  if (request.thinking.has_value()) recipe["thinking"] = thinking_json(*request.thinking);
   return recipe;
 }
 
@@ -196,6 +221,7 @@ Result<ReadRecipe> read_recipe(const Json& recipe, std::string_view name) {
   read.engine_flags = *engine_flags;
   PLM_TRY_ASSIGN(read.request, read_request(reader));
   PLM_TRY(read_constraint(reader, recipe, read.request));
+  PLM_TRY(read_thinking(reader, recipe, read.request));
   PLM_TRY_ASSIGN(const Json* sampling, reader.object("sampling"));
   PLM_TRY(read_settings(*sampling, read.sampling, fmt::format("{}: sampling", name)));
   // Recipes of before these two had neither.

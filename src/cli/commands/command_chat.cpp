@@ -13,6 +13,7 @@
 #include "cli/line_editor.h"
 #include "cli/model_store.h"
 #include "cli/text_flags.h"
+#include "cli/thinking_flags.h"
 
 namespace plm {
 namespace {
@@ -25,6 +26,12 @@ constexpr Parameter kFlags[] = {
      .tag = Tag::pipe},
     {.name = "prompt", .aliases = "p", .summary = "the first message", .type = ParameterType::text, .tag = Tag::pipe},
     kChatTemplateFlag,
+    kThinkFlag,
+    kThinkScopeFlag,
+    kThinkGraceFlag,
+    kThinkSoftFlag,
+    kThinkMessageFlag,
+    kThinkTagsFlag,
     kTemplateVariablesFlag,
     kThinkingFlag,
     kSpecialInMessagesFlag,
@@ -344,6 +351,7 @@ Result<int> run(Invocation& call) {
                     .seed = chosen_seed(call.settings),
                     .stops = call.all("stop"),
                     .constraint = constraint};
+  PLM_TRY_ASSIGN(policy.thinking, chosen_thinking(call.settings, chat_template.thinking(), {}));
   return Chat(call, *engine, chat_template, std::move(policy)).run();
 }
 

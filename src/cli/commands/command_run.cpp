@@ -16,6 +16,7 @@
 #include "cli/recipe_flags.h"
 #include "cli/text_flags.h"
 #include "cli/text_record.h"
+#include "cli/thinking_flags.h"
 #include "cli/trajectory_file.h"
 
 namespace plm {
@@ -78,6 +79,12 @@ constexpr Parameter kFlags[] = {
     kLogprobsFlag,
     kLogprobsOfFlag,
     kEchoFlag,
+    kThinkFlag,
+    kThinkScopeFlag,
+    kThinkGraceFlag,
+    kThinkSoftFlag,
+    kThinkMessageFlag,
+    kThinkTagsFlag,
     kNoModelDefaultsFlag,
     kTraceFlag,
     kTraceTopFlag,
@@ -131,8 +138,9 @@ struct Writing {
   PassTally cost;
   double first_token_ms = 0;  // since the command began, as the others; 0: none yet
   double last_token_ms = 0;
-  Json logprobs = Json::array();         // of the tokens written
-  Json prompt_logprobs = Json::array();  // of the prompt's
+  std::size_t thinking_tokens = 0, forced_ends = 0;  // under a budget for thinking
+  Json logprobs = Json::array();                     // of the tokens written
+  Json prompt_logprobs = Json::array();              // of the prompt's
 };
 
 // A combination of flags that has no meaning.
@@ -199,6 +207,7 @@ class Run {
   double load_ms_ = 0;
   double start_ms_ = 0;  // when the first pass began
   std::vector<TokenId> prompt_;
+  std::string prompt_text_;  // empty: it was given as ids
   std::vector<Writing> writings_;
   std::vector<std::string> warnings_;
   Json model_defaults_ = Json::object();  // sampling controls that the model's file brought
@@ -244,6 +253,8 @@ Result<GenerationRequest> Run::request(const Engine& engine) const {
   if (!decoder->fills_masks && (settings.was_given("trace") || settings.was_given("recipe_out"))) {
     request.trace_top = static_cast<std::size_t>(settings.integer("trace_top"));
   }
+  const auto tags = settings.has("think") ? thinking_tags(engine.vocabulary()) : std::nullopt;
+  PLM_TRY_ASSIGN(request.thinking, chosen_thinking(settings, tags, prompt_text_));
   if (settings.was_given("logprobs")) {
     const std::string of = settings.text("logprobs_of");
     request.log_probabilities = LogProbabilityWish{.of = of == "chain"    ? LogProbabilityWish::Of::chain
@@ -266,6 +277,7 @@ Result<int> Run::run() {
   load_ms_ = since_start_.elapsed_ms();
   model_defaults_ = use_model_defaults(call_, *engine);
   PLM_TRY_ASSIGN(prompt_, encode(prompt, call_.settings, *engine));
+  prompt_text_ = prompt.text.value_or("");
   PLM_TRY_ASSIGN(const GenerationRequest request, this->request(*engine));
   fills_page_ = request.parallel != nullptr;
   PLM_TRY(open_files(*engine, request));
@@ -296,10 +308,15 @@ Result<int> Run::run() {
     animation_->finish();
     call_.terminal.data(writings_.front().record->text());
   }
-  for (const auto& generation : generations) {
-    if (!outcome.has_value() || !generation->done()) continue;
-    const Result<DecodeOutcome> written = generation->take();
-    if (!written.has_value()) outcome = tl::unexpected<Error>(written.error());
+  for (std::size_t i = 0; i < generations.size(); ++i) {
+    if (!outcome.has_value() || !generations[i]->done()) continue;
+    const Result<DecodeOutcome> written = generations[i]->take();
+    if (!written.has_value()) {
+      outcome = tl::unexpected<Error>(written.error());
+    } else {
+      writings_[i].thinking_tokens = written->thinking_tokens;
+      writings_[i].forced_ends = written->forced_ends;
+    }
   }
   // A text that failed before it began leaves no line.
   if (streams() && (outcome.has_value() || !writings_.front().record->text().empty())) call_.terminal.data("\n");
@@ -402,6 +419,9 @@ void Run::print() {
                      {"passes", pass_json(writing.cost, record.ids().size())}};
       if (writings_.size() > 1) object["seed"] = writing.seed;
       if (!model_defaults_.empty()) object["model_defaults"] = model_defaults_;
+      if (call_.settings.has("think")) {
+        object["thinking"] = {{"tokens", writing.thinking_tokens}, {"forced_ends", writing.forced_ends}};
+      }
       if (call_.settings.was_given("logprobs")) object["logprobs"] = writing.logprobs;
       if (call_.settings.boolean("echo")) object["prompt_logprobs"] = writing.prompt_logprobs;
       if (!warnings_.empty()) object["warnings"] = warnings_;
@@ -421,6 +441,12 @@ void Run::print_statistics() {
                                     finish_reason_name(writing.record->reason()), writing.record->ids().size(),
                                     t["decode_tokens_per_s"].get<double>()));
     if (fills_page_) call_.terminal.line(pass_report(writing.cost, writing.record->ids().size()));
+  }
+  if (call_.settings.has("think")) {
+    for (const Writing& writing : writings_) {
+      call_.terminal.line(fmt::format("[{} tokens of thinking{}]", writing.thinking_tokens,
+                                      writing.forced_ends > 0 ? ", closed by the budget" : ""));
+    }
   }
   if (!model_defaults_.empty()) {
     call_.terminal.line(fmt::format("[sampling of the model's file: {}]", json_text(model_defaults_)));

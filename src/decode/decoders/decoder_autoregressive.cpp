@@ -3,13 +3,15 @@
 //
 // With banned phrases a token that may belong to one is held back, and taken back when it does (decode/phrase_bans.h):
 // its cell is deleted and another token drawn from the same row. Under a constraint (decode/constraint_gate.h) a token
-// that is settled is written without a pass of its own, and a stop string ends only a text that is complete. Tested by
+// that is settled is written without a pass of its own, and a stop string ends only a text that is complete. So are the
+// tokens with which a thinking budget closes the thinking (decode/thinking_gate.h). Tested by
 // tests/decode/test_decoder_autoregressive.cpp and the golden trajectories in tests/engine/.
 #include <algorithm>
 
 #include "decode/choice.h"
 #include "decode/constraint_gate.h"
 #include "decode/decoder.h"
+#include "decode/thinking_gate.h"
 
 namespace plm {
 namespace {
@@ -20,7 +22,11 @@ constexpr std::size_t kScoredRows = 64;  // rows of a prompt whose logits lie in
 class Writing {
  public:
   Writing(Session& session, DecodeJob& job)
-      : session_(session), job_(job), needs_logits_(needs_logits(job)), gate_(job) {
+      : session_(session),
+        job_(job),
+        needs_logits_(needs_logits(job)),
+        gate_(job),
+        thinking_(job.thinking, job.text.vocabulary()) {
     const std::vector<TokenId> prompt = job.canvas.tokens();
     prompt_length_ = prompt.size();
     job.chain.begin(prompt);
@@ -57,7 +63,7 @@ class Writing {
   }
   PassRequest request() {
     yields_.assign(1, {.row = static_cast<std::uint32_t>(unseen_.size() - 1),
-                       .kind = needs_logits_ ? YieldKind::logits : YieldKind::statistics});
+                       .kind = needs_logits_ || thinking_.changes_row() ? YieldKind::logits : YieldKind::statistics});
     return {.tokens = unseen_, .yields = yields_};
   }
   /// Decides the open cell by the row that came back, or the one that is drawn from again.
@@ -65,6 +71,8 @@ class Writing {
   void finish() {
     release(held_.size());  // nothing can complete a phrase any more
     emit_text(job_.text.finish());
+    outcome_.thinking_tokens = thinking_.used();
+    outcome_.forced_ends = thinking_.forced_ends();
     session_.emit({.kind = EventKind::finished, .reason = outcome_.reason});
   }
   DecodeOutcome take() { return std::move(outcome_); }
@@ -99,7 +107,8 @@ class Writing {
   std::optional<std::vector<float>> again_;  // from which it is drawn after others were taken back
   std::vector<Held> held_;                   // written, and not yet text
   ConstraintGate gate_;
-  bool is_settled_ = false;  // the open cell, by the constraint
+  ThinkingGate thinking_;
+  bool is_settled_ = false;  // the open cell, by the constraint or the budget
   std::string text_;         // all that was emitted, under a constraint
 };
 
@@ -131,10 +140,11 @@ Result<Choice> Writing::choose_from(const PassAnswer* answer, std::size_t positi
   if (answer != nullptr) {
     const RowStatistics& statistics = answer->statistics.front();
     PLM_TRY(check_row(statistics, position));
-    if (!needs_logits_) return Choice{.selection = {statistics.argmax, 1.0, 0.0, 1}};
+    if (!needs_logits_ && !thinking_.changes_row()) return Choice{.selection = {statistics.argmax, 1.0, 0.0, 1}};
   }
   auto logits =
       answer != nullptr ? std::span<const float>(answer->results.front().values) : std::span<const float>(*again_);
+  if (thinking_.changes_row()) logits = thinking_.changed(logits, answer->statistics.front().log_sum_exp);
   if (!job_.bans.has_value()) return gate_.is_there() ? gate_.choose(logits, position) : choose(job_, logits, position);
   if (gate_.is_there()) logits = gate_.masked(logits);
   row_.assign(logits.begin(), logits.end());
@@ -143,8 +153,8 @@ Result<Choice> Writing::choose_from(const PassAnswer* answer, std::size_t positi
 }
 
 Result<void> Writing::look() {
-  is_settled_ = false;
-  if (!gate_.is_there()) return {};
+  is_settled_ = thinking_.forced().has_value();
+  if (is_settled_ || !gate_.is_there()) return {};
   const std::size_t room = session_.context_length() - job_.canvas.size();
   PLM_TRY_ASSIGN(const auto next, gate_.look(std::min(job_.max_tokens - outcome_.tokens.size(), room)));
   if (next == ConstraintGate::Next::end) outcome_.reason = FinishReason::end_of_text;
@@ -154,10 +164,12 @@ Result<void> Writing::look() {
 }
 
 Result<Choice> Writing::settled_choice(const PassAnswer* answer, std::size_t position) {
-  Choice choice{.selection = {gate_.settled(), 1.0, 0.0, 1}};
-  if (answer == nullptr || job_.log_probabilities->of != LogProbabilityWish::Of::model) return choice;
+  const TokenId token = thinking_.forced().has_value() ? *thinking_.forced() : gate_.settled();
+  Choice choice{.selection = {token, 1.0, 0.0, 1}};
+  const auto& wish = job_.log_probabilities;
+  if (answer == nullptr || !wish.has_value() || wish->of != LogProbabilityWish::Of::model) return choice;
   PLM_TRY(check_row(answer->statistics.front(), position));
-  PLM_TRY_ASSIGN(GivenScore score, score_given(job_, answer->results.front().values, position, gate_.settled()));
+  PLM_TRY_ASSIGN(GivenScore score, score_given(job_, answer->results.front().values, position, token));
   choice.log_probability = score.log_probability;
   choice.top = std::move(score.top);
   return choice;
@@ -165,10 +177,14 @@ Result<Choice> Writing::settled_choice(const PassAnswer* answer, std::size_t pos
 
 Result<void> Writing::write(const PassAnswer* answer) {
   const std::size_t position = job_.canvas.size() - 1;
-  PLM_TRY_ASSIGN(const Choice choice, is_settled_ ? settled_choice(answer, position) : choose_from(answer, position));
+  PLM_TRY_ASSIGN(Choice choice, is_settled_ ? settled_choice(answer, position) : choose_from(answer, position));
+  if (!is_settled_ && thinking_.gives_way(choice.selection.id)) {
+    PLM_TRY_ASSIGN(choice, settled_choice(answer, position));
+  }
   const bool was_seen = answer != nullptr || !is_settled_;  // all before it, by the network
   const TokenId token = choice.selection.id;
   commit(choice, position);
+  thinking_.accept(token);
   if (std::find(job_.end_tokens.begin(), job_.end_tokens.end(), token) != job_.end_tokens.end()) {
     outcome_.reason = FinishReason::end_of_text;
     return {};
@@ -205,6 +221,7 @@ void Writing::commit(const Choice& choice, std::size_t position) {
                  .token = choice.selection.id,
                  .position = position,
                  .probability = choice.selection.probability,
+                 .rule = thinking_.forced().has_value() ? "thinking_budget" : "",
                  .log_probability = choice.log_probability,
                  .top = choice.top,
                  .trace = choice.trace.has_value() ? &*choice.trace : nullptr});

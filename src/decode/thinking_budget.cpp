@@ -1,10 +1,11 @@
-#include "search/thinking_budget.h"
+#include "decode/thinking_budget.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "base/portable_math.h"
 #include "base/utf8.h"
 
 namespace plm {
@@ -59,23 +60,17 @@ ThinkingBudget::ThinkingBudget(BudgetRules rules) : rules_(std::move(rules)) {
   PLM_CHECK(!rules_.begin.empty() && !rules_.end.empty());
 }
 
-std::span<const TokenId> ThinkingBudget::feed(TokenId token, bool ends_line) {
+std::span<const TokenId> ThinkingBudget::feed(TokenId token) {
   recent_.push_back(token);
   if (recent_.size() > std::max(rules_.begin.size(), rules_.end.size())) recent_.erase(recent_.begin());
-  is_second_end_ = false;
-  if (!is_inside_) {
-    is_second_end_ = rules_.swallows_second_end && was_forced_ && ends_with(rules_.end);
-    if (is_second_end_) was_forced_ = false;
-    return ends_with(rules_.begin) ? enter() : std::span<const TokenId>();
-  }
+  if (!is_inside_) return ends_with(rules_.begin) ? enter() : std::span<const TokenId>();
   if (ends_with(rules_.end)) {
     is_inside_ = false;
-    was_forced_ = false;
     recent_.clear();
     return {};
   }
   ++used_;
-  return leave_if_used_up(ends_line);
+  return is_used_up() && rules_.grace == 0 ? close() : std::span<const TokenId>();
 }
 
 std::span<const TokenId> ThinkingBudget::begin_inside() { return enter(); }
@@ -84,14 +79,24 @@ std::span<const TokenId> ThinkingBudget::enter() {
   is_inside_ = true;
   recent_.clear();
   if (rules_.scope == BudgetScope::block) used_ = 0;
-  return leave_if_used_up(true);
+  return is_used_up() ? close() : std::span<const TokenId>();  // nothing was begun that could be cut
 }
 
-std::span<const TokenId> ThinkingBudget::leave_if_used_up(bool ends_line) {
-  if (!rules_.tokens.has_value() || used_ < *rules_.tokens) return {};
-  if (!ends_line && used_ < *rules_.tokens + rules_.grace) return {};
+bool ThinkingBudget::may_close(CutPlace place) const {
+  constexpr std::size_t kLongWord = 16;
+  if (!is_inside_ || !is_used_up()) return false;
+  const std::size_t beyond = used_ - *rules_.tokens;
+  switch (place) {
+    case CutPlace::line: return true;
+    case CutPlace::word: return beyond >= rules_.grace / 2;
+    case CutPlace::letters: return beyond >= rules_.grace + kLongWord;
+    case CutPlace::character: break;
+  }
+  return false;
+}
+
+std::span<const TokenId> ThinkingBudget::close() {
   is_inside_ = false;
-  was_forced_ = true;
   ++forced_ends_;
   recent_.clear();
   return rules_.closing;
@@ -101,13 +106,30 @@ bool ThinkingBudget::ends_with(std::span<const TokenId> mark) const {
   return recent_.size() >= mark.size() && std::equal(mark.begin(), mark.end(), recent_.end() - std::ssize(mark));
 }
 
+CutPlace cut_place(std::string_view written, std::string_view next) {
+  constexpr unsigned char kContinuation = 0x80, kLead = 0xC0;
+  const auto is_letter = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= kContinuation || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+  };
+  if (written.empty() || next.empty()) return CutPlace::line;
+  const auto first = static_cast<unsigned char>(next.front());
+  if (first >= kContinuation && first < kLead) return CutPlace::character;
+  if (written.back() == '\n' || next.front() == '\n') return CutPlace::line;
+  const std::size_t last = written.find_last_not_of(' ');
+  const bool is_apart = written.back() == ' ' || next.front() == ' ';
+  const bool ends_sentence = last != std::string_view::npos && std::string_view(".!?").find(written[last]) < 3;
+  if (is_apart && ends_sentence) return CutPlace::line;
+  return is_letter(written.back()) && is_letter(next.front()) ? CutPlace::letters : CutPlace::word;
+}
+
 double closing_bias(const BudgetRamp& ramp, double probability, std::size_t used) {
   if (used < ramp.soft) return 0;
   if (used >= ramp.hard) return std::numeric_limits<double>::infinity();
   if (probability <= 0) return 0;
   const double way = static_cast<double>(used - ramp.soft + 1) / static_cast<double>(ramp.hard - ramp.soft);
-  const double wanted = ramp.most * std::pow(way, ramp.gamma);
-  const auto logit = [](double p) { return std::log(p / (1 - p)); };
+  const double wanted = ramp.most * exp_f64(ramp.gamma * log_f64(way));
+  const auto logit = [](double p) { return log_f64(p / (1 - p)); };
   return std::max(0.0, logit(wanted) - logit(probability));
 }
 

@@ -1,4 +1,4 @@
-#include "search/thinking_budget.h"
+#include "decode/thinking_budget.h"
 
 #include <gtest/gtest.h>
 
@@ -51,30 +51,38 @@ TEST(ThinkingBudget, ClosesWhereTheReferenceCloses) {
   });
 }
 
-TEST(ThinkingBudget, GraceWaitsForTheEndOfALine) {
-  ThinkingBudget budget({.begin = {1}, .end = {2}, .closing = {2}, .tokens = 2, .grace = 2});
+TEST(ThinkingBudget, GraceWaitsForAGoodPlace) {
+  ThinkingBudget budget({.begin = {1}, .end = {2}, .closing = {90, 2}, .tokens = 2, .grace = 4});
   budget.feed(1);
-  EXPECT_TRUE(budget.feed(10, false).empty());
-  EXPECT_TRUE(budget.feed(10, false).empty());
-  EXPECT_EQ(budget.feed(10, true).size(), 1U);
-  EXPECT_EQ(budget.used(), 3U);
-
-  ThinkingBudget longer({.begin = {1}, .end = {2}, .closing = {2}, .tokens = 2, .grace = 2});
-  longer.feed(1);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(longer.feed(10, false).empty());
-  EXPECT_EQ(longer.feed(10, false).size(), 1U);  // the grace is over
+  EXPECT_TRUE(budget.feed(10).empty());
+  EXPECT_FALSE(budget.may_close(CutPlace::line));
+  EXPECT_TRUE(budget.feed(10).empty());
+  EXPECT_TRUE(budget.may_close(CutPlace::line));
+  EXPECT_FALSE(budget.may_close(CutPlace::word));
+  budget.feed(10);
+  budget.feed(10);
+  EXPECT_TRUE(budget.may_close(CutPlace::word));
+  EXPECT_FALSE(budget.may_close(CutPlace::letters));
+  for (int i = 0; i < 18; ++i) budget.feed(10);
+  EXPECT_TRUE(budget.may_close(CutPlace::letters));
+  EXPECT_FALSE(budget.may_close(CutPlace::character));
+  EXPECT_EQ(budget.close().size(), 2U);
+  EXPECT_FALSE(budget.is_inside());
+  EXPECT_EQ(budget.forced_ends(), 1U);
 }
 
-TEST(ThinkingBudget, ASecondEndAfterAForcedOneIsSwallowed) {
-  ThinkingBudget budget({.begin = {1}, .end = {2}, .closing = {2}, .tokens = 1, .swallows_second_end = true});
-  budget.feed(1);
-  EXPECT_FALSE(budget.feed(10).empty());
-  budget.feed(2);
-  EXPECT_TRUE(budget.is_second_end());
-  budget.feed(50);
-  EXPECT_FALSE(budget.is_second_end());
-  budget.feed(2);  // only one
-  EXPECT_FALSE(budget.is_second_end());
+TEST(ThinkingBudget, PlacesAreToldByBothSides) {
+  EXPECT_EQ(cut_place("wor", "ld"), CutPlace::letters);
+  EXPECT_EQ(cut_place("word", " next"), CutPlace::word);
+  EXPECT_EQ(cut_place("word", ","), CutPlace::word);
+  EXPECT_EQ(cut_place("done.", " Next"), CutPlace::line);
+  EXPECT_EQ(cut_place("3.", "14"), CutPlace::word);
+  EXPECT_EQ(cut_place("done. ", "Next"), CutPlace::line);
+  EXPECT_EQ(cut_place("line\n", "next"), CutPlace::line);
+  EXPECT_EQ(cut_place("line", "\n"), CutPlace::line);
+  EXPECT_EQ(cut_place("na\xC3", "\xAF"), CutPlace::character);
+  EXPECT_EQ(cut_place("na\xC3\xAF", "ve"), CutPlace::letters);
+  EXPECT_EQ(cut_place("", "x"), CutPlace::line);
 }
 
 TEST(ThinkingBudget, APromptMayEndInside) {
