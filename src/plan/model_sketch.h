@@ -44,6 +44,7 @@ struct AttentionMixer {
   bool has_head_norms = false;  ///< a gain for queries and one for keys, one head wide
   bool has_sinks = false;       ///< a number for each head
   bool borrows_kv = false;      ///< reads what an earlier layer keeps, keeps nothing of its own
+  friend bool operator==(const AttentionMixer&, const AttentionMixer&) = default;
 };
 
 /// Latent attention (DeepSeek, arXiv 2405.04434): one vector for all heads is kept in place of keys and values.
@@ -54,6 +55,7 @@ struct LatentMixer {
   std::uint64_t rope_size = 0;   ///< rotated numbers, kept beside the latent vector
   std::uint64_t plain_size = 0;  ///< of a head's query and key that are not rotated
   std::uint64_t value_size = 0;
+  friend bool operator==(const LatentMixer&, const LatentMixer&) = default;
 };
 
 /// State-space mixer (Mamba-2, arXiv 2405.21060).
@@ -65,6 +67,7 @@ struct StateSpaceMixer {
   std::uint64_t taps = 0;
   bool has_conv_bias = true;
   bool has_gated_norm = true;
+  friend bool operator==(const StateSpaceMixer&, const StateSpaceMixer&) = default;
 };
 
 /// Gated delta rule (arXiv 2412.06464).
@@ -74,6 +77,7 @@ struct DeltaMixer {
   std::uint64_t value_heads = 0;
   std::uint64_t value_size = 0;
   std::uint64_t taps = 0;
+  friend bool operator==(const DeltaMixer&, const DeltaMixer&) = default;
 };
 
 /// Delta rule with a gate for each channel (Kimi Linear, arXiv 2510.26692).
@@ -81,12 +85,14 @@ struct ChannelDeltaMixer {
   std::uint64_t heads = 0;
   std::uint64_t head_size = 0;
   std::uint64_t taps = 0;
+  friend bool operator==(const ChannelDeltaMixer&, const ChannelDeltaMixer&) = default;
 };
 
 /// Short gated convolution (LFM2).
 struct ShortConvMixer {
   std::uint64_t taps = 0;
   std::uint64_t width = 0;
+  friend bool operator==(const ShortConvMixer&, const ShortConvMixer&) = default;
 };
 
 using Mixer = std::variant<AttentionMixer, LatentMixer, StateSpaceMixer, DeltaMixer, ChannelDeltaMixer, ShortConvMixer>;
@@ -101,6 +107,7 @@ struct FeedForwardSketch {
   std::uint64_t shared_size = 0;  ///< of the expert that every row meets; 0: none
   bool has_shared_gate = false;
   std::uint64_t dense_size = 0;  ///< of a gated network beside the experts; 0: none
+  friend bool operator==(const FeedForwardSketch&, const FeedForwardSketch&) = default;
 };
 
 struct LayerSketch {
@@ -129,10 +136,12 @@ struct ModelSketch {
   std::uint64_t looked_up_extra = 0;  ///< those of them, and of layers, whose rows are looked up
   std::uint64_t final = 0;            ///< numbers behind the last layer, without the head
   bool is_causal = true;              ///< false: a text goes in whole, and nothing is kept of it
+  bool is_encoder = false;            ///< gives hidden states, layer after layer in the same memory
   std::uint64_t block = 0;            ///< positions that are refined together; 0: one token after another
   bool fills_masks = false;           ///< made to fill masked positions
   std::vector<LayerSketch> kinds;
   std::vector<std::uint32_t> layers;  ///< the kind of every layer
+  bool has_untold_weights = false;    ///< more than the sizes of its layers tell
   std::optional<StatedCounts> stated;
 
   [[nodiscard]] const LayerSketch& layer(std::size_t index) const { return kinds[layers[index]]; }

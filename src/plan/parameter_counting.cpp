@@ -92,6 +92,12 @@ std::optional<LayerParameters> layer_parameters(const LayerSketch& layer, std::u
 
 Result<CountedParameters> count_parameters(const ModelSketch& sketch) {
   if (sketch.stated.has_value()) return stated_parameters(*sketch.stated);
+  if (sketch.has_untold_weights) {
+    return fail(ErrorKind::usage,
+                "{}: networks of the family {} have more weights than their sizes tell; give a file "
+                "with a tensor table",
+                sketch.name, sketch.family);
+  }
   std::uint64_t stored = 0, active = 0;
   for (std::size_t index = 0; index < sketch.layers.size(); ++index) {
     const auto layer = layer_parameters(sketch.layer(index), sketch.hidden);

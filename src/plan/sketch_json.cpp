@@ -245,6 +245,7 @@ Result<ModelSketch> parse_sketch_json(const Json& object, const std::string& pat
                      .looked_up_extra = root.number("embed_lookup_extra", Limits::kExtraNumbers, 0),
                      .final = root.number("final", Limits::kExtraNumbers, 0),
                      .is_causal = root.truth("causal", true)};
+  sketch.is_encoder = !sketch.is_causal && !root.has("diffusion");
   if (root.has("diffusion")) {
     Fields diffusion = root.section("diffusion");
     sketch.fills_masks = true;

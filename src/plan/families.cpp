@@ -1,0 +1,110 @@
+#include "plan/families.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace plm {
+namespace {
+
+constexpr Family kFamilies[] = {
+    {.name = "bert",
+     .ropes = 0,
+     .reads_whole = true,
+     .norms = NormForm::two_layer,
+     .is_tied = true,
+     .has_qkv_bias = true,
+     .has_output_bias = true,
+     .is_plain = true,
+     .has_ffn_bias = true},
+    {.name = "cohere2", .window_every = 4, .norms = NormForm::one, .is_tied = true},
+    {.name = "dream", .reads_whole = true, .fills_masks = true, .has_qkv_bias = true},
+    {.name = "Dream", .reads_whole = true, .fills_masks = true, .has_qkv_bias = true},
+    {.name = "falcon", .norms = NormForm::one_layer, .is_tied = true, .is_plain = true},
+    {.name = "gemma", .is_tied = true},
+    {.name = "gemma2", .window_every = 2, .window = 4096, .norms = NormForm::four, .is_tied = true},
+    {.name = "gemma3", .window_every = 6, .ropes = 2, .norms = NormForm::four, .is_tied = true, .has_head_norms = true},
+    {.name = "gemma3_text",
+     .window_every = 6,
+     .window = 4096,
+     .ropes = 2,
+     .norms = NormForm::four,
+     .is_tied = true,
+     .has_head_norms = true},
+    {.name = "gemma3n", .window_every = 5, .window = 512, .ropes = 2, .is_tied = true, .has_untold_weights = true},
+    {.name = "gemma3n_text", .window_every = 5, .window = 512, .ropes = 2, .is_tied = true, .has_untold_weights = true},
+    {.name = "gemma4", .window_every = 6, .ropes = 2, .is_tied = true, .has_untold_weights = true},
+    {.name = "gemma4_text", .window_every = 6, .ropes = 2, .is_tied = true, .has_untold_weights = true},
+    {.name = "gpt-oss",
+     .window_every = 2,
+     .has_qkv_bias = true,
+     .has_output_bias = true,
+     .has_sinks = true,
+     .has_expert_bias = true},
+    {.name = "gpt_oss",
+     .window_every = 2,
+     .window = 128,
+     .has_qkv_bias = true,
+     .has_output_bias = true,
+     .has_sinks = true,
+     .has_expert_bias = true},
+    {.name = "kimi_linear", .has_untold_weights = true},
+    {.name = "lfm2", .is_tied = true, .has_head_norms = true},
+    {.name = "llada", .reads_whole = true, .fills_masks = true},
+    {.name = "llada-moe", .reads_whole = true, .fills_masks = true, .has_head_norms = true},
+    {.name = "llada2", .fills_masks = true, .has_head_norms = true, .has_choice_bias = true},
+    {.name = "llada2_moe", .fills_masks = true, .has_head_norms = true, .has_choice_bias = true},
+    {.name = "llama4", .window_every = 4, .window = 8192, .shares_like_experts = true},
+    {.name = "llama4_text", .window_every = 4, .window = 8192, .shares_like_experts = true},
+    {.name = "modern-bert", .window_every = 3, .opens_wide = true, .ropes = 2, .reads_whole = true, .is_tied = true},
+    {.name = "modernbert",
+     .window_every = 3,
+     .opens_wide = true,
+     .window = 128,
+     .ropes = 2,
+     .reads_whole = true,
+     .is_tied = true},
+    {.name = "nemotron_h", .norms = NormForm::one, .is_plain = true},
+    {.name = "nomic-bert", .reads_whole = true, .norms = NormForm::two_layer, .is_tied = true},
+    {.name = "olmo2", .norms_all_heads = true},
+    {.name = "olmo3", .window_every = 4, .norms_all_heads = true},
+    {.name = "olmoe", .norms_all_heads = true},
+    {.name = "qwen2", .has_qkv_bias = true},
+    {.name = "qwen2_moe", .has_qkv_bias = true},
+    {.name = "qwen3", .has_head_norms = true},
+    {.name = "qwen3_moe", .has_head_norms = true},
+    {.name = "qwen3_next", .has_head_norms = true, .has_attention_gate = true},
+    {.name = "qwen3_5_text", .has_head_norms = true, .has_attention_gate = true},
+    {.name = "qwen3_5_moe_text", .has_head_norms = true, .has_attention_gate = true},
+    {.name = "rnd1", .reads_whole = true, .fills_masks = true, .has_head_norms = true},
+    {.name = "roberta",
+     .ropes = 0,
+     .reads_whole = true,
+     .norms = NormForm::two_layer,
+     .is_tied = true,
+     .has_qkv_bias = true,
+     .has_output_bias = true,
+     .is_plain = true,
+     .has_ffn_bias = true},
+    {.name = "sdar", .fills_masks = true, .has_head_norms = true},
+    {.name = "smollm3", .is_tied = true},
+    {.name = "xlm-roberta",
+     .ropes = 0,
+     .reads_whole = true,
+     .norms = NormForm::two_layer,
+     .is_tied = true,
+     .has_qkv_bias = true,
+     .has_output_bias = true,
+     .is_plain = true,
+     .has_ffn_bias = true},
+};
+
+constexpr Family kOther{.name = ""};
+
+}  // namespace
+
+const Family& find_family(std::string_view name) {
+  const auto* found = std::ranges::find(kFamilies, name, &Family::name);
+  return found != std::end(kFamilies) ? *found : kOther;
+}
+
+}  // namespace plm
