@@ -6,6 +6,7 @@ find_package(tl-expected REQUIRED)
 find_package(HWY 1.0.3 REQUIRED)
 find_package(Boost 1.81 REQUIRED)  # headers of Asio and Beast
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBEDIT REQUIRED IMPORTED_TARGET libedit)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

@@ -6,7 +6,7 @@ set -euo pipefail
 
 declare -A packages=(
   [build]="g++ cmake ninja-build pkg-config ccache mold libboost1.81-dev libfmt-dev libexpected-dev nlohmann-json3-dev
-           libedit-dev libhwy-dev libpcre2-dev libssl-dev libutf8proc-dev python3 python3-pip"
+           libedit-dev libhwy-dev libpcre2-dev libssl-dev libutf8proc-dev zlib1g-dev python3 python3-pip"
   [test]="libgtest-dev libsimde-dev python3-numpy"
   [format]="clang-format-16"
   [clang]="clang-19 libclang-rt-19-dev"
