@@ -73,7 +73,7 @@ std::size_t nucleus_size(std::span<const double> probabilities, double share) {
   return sorted.size();
 }
 
-double divergence(std::span<const double> p, std::span<const double> q) {
+double kl_divergence(std::span<const double> p, std::span<const double> q) {
   double sum = 0;
   for (std::size_t i = 0; i < std::min(p.size(), q.size()); ++i) {
     if (p[i] <= 0) continue;

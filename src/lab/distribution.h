@@ -28,7 +28,7 @@ namespace plm {
 [[nodiscard]] std::size_t nucleus_size(std::span<const double> probabilities, double share);
 
 /// Of p from q; infinite where q lacks a token of p. Both have one number for each token.
-[[nodiscard]] double divergence(std::span<const double> p, std::span<const double> q);
+[[nodiscard]] double kl_divergence(std::span<const double> p, std::span<const double> q);
 [[nodiscard]] double total_variation(std::span<const double> p, std::span<const double> q);
 
 /// exp of the mean surprise; nothing of no tokens, infinite when one had probability 0.

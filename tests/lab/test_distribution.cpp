@@ -33,7 +33,7 @@ TEST(Distribution, EveryCaseOfOneDistribution) {
 TEST(Distribution, EveryCaseOfTwoAndOfTexts) {
   PLM_NEEDS_METRIC_CASES();
   check_cases("kl", [](const Json& input) -> std::optional<double> {
-    return divergence(case_numbers(input["p"]), case_numbers(input["q"]));
+    return kl_divergence(case_numbers(input["p"]), case_numbers(input["q"]));
   });
   check_cases("total_variation", [](const Json& input) -> std::optional<double> {
     return total_variation(case_numbers(input["p"]), case_numbers(input["q"]));
@@ -48,7 +48,7 @@ TEST(Distribution, ByHand) {
   EXPECT_NEAR(entropy_of_logits(std::vector<double>{3, 3}), std::log(2.0), 1e-15);
   EXPECT_TRUE(softmax(std::vector<double>{-std::numeric_limits<double>::infinity()}).empty());
   EXPECT_FALSE(perplexity({}).has_value());
-  EXPECT_TRUE(std::isinf(divergence(std::vector<double>{1, 0}, std::vector<double>{0, 1})));
+  EXPECT_TRUE(std::isinf(kl_divergence(std::vector<double>{1, 0}, std::vector<double>{0, 1})));
 }
 
 }  // namespace

@@ -114,7 +114,9 @@ Result<Chosen> choose(const Settings& settings) {
   Chosen chosen;
   PLM_TRY_ASSIGN(const auto* definition, find_search_method(settings.text("search")));
   PLM_TRY_ASSIGN(chosen.method, definition->create(settings));
-  if (settings.has("verifier")) PLM_TRY_ASSIGN(chosen.verifier, create_verifier(settings.text("verifier")));
+  if (settings.has("verifier")) {
+    PLM_TRY_ASSIGN(chosen.verifier, create_verifier(settings.text("verifier")));
+  }
   if (definition->needs_verifier && chosen.verifier == nullptr) {
     return fail(ErrorKind::usage, "--search {}: takes candidates by their scores; add --verifier",
                 definition->head.name);
