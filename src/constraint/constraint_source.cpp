@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "constraint/gbnf_parser.h"
+#include "constraint/json_schema.h"
 #include "constraint/regex_parser.h"
 
 namespace plm {
@@ -60,7 +61,16 @@ Result<Grammar> grammar_of(const ConstraintSource& source, const NamedTokens& to
     case ConstraintLanguage::choice: return of_choices(source.choices);
     case ConstraintLanguage::json_schema: break;
   }
-  return fail(ErrorKind::usage, "JSON Schema is not built into this program yet");
+  JsonSchemaReport report;
+  JsonSchemaOptions options;
+  options.lenient = source.lenient;
+  PLM_TRY_ASSIGN(Grammar grammar, json_schema_grammar(source.text, options, &report));
+  for (const std::vector<SchemaRemark>* remarks : {&report.refused, &report.warnings}) {
+    for (const SchemaRemark& remark : *remarks) {
+      warnings.push_back(fmt::format("JSON Schema, {}: {}: {}", remark.pointer, remark.keyword, remark.text));
+    }
+  }
+  return grammar;
 }
 
 }  // namespace plm

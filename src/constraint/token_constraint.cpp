@@ -63,15 +63,10 @@ std::shared_ptr<TokenMask> TokenConstraint::computed_mask(StateId state) {
   mask->allowed = TokenBits(trie_->size());
   const auto parts = trie_->parts();
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    bool whole = false;
-    for (std::size_t i = 0; i < automaton_.threads(state).size() && !whole; ++i) {
-      const Automaton::Thread thread = automaton_.threads(state)[i];
-      whole = !thread.is_token() && covers(thread.regular(), part);
-    }
-    if (whole) {
+    if (state_covers(state, part)) {
       mask->allowed.insert_all(parts[part].bits);
     } else {
-      walk(parts[part], state, *mask);
+      walk(part, state, *mask);
     }
   }
   if (automaton_.wants_tokens(state)) add_literals(state, *mask);
@@ -81,23 +76,60 @@ std::shared_ptr<TokenMask> TokenConstraint::computed_mask(StateId state) {
   return mask;
 }
 
-void TokenConstraint::walk(const TokenTrie::Part& part, StateId state, TokenMask& mask) {
+// Whether a thread may read any text of the part's characters.
+bool TokenConstraint::state_covers(StateId state, std::size_t part) {
+  const std::size_t parts = trie_->parts().size();
+  const std::size_t at = static_cast<std::size_t>(state) * parts + part;
+  if (at >= states_cover_.size()) states_cover_.resize(parts * automaton_.states(), Covered::unknown);
+  if (states_cover_[at] == Covered::unknown) {
+    bool whole = false;
+    for (std::size_t i = 0; i < automaton_.threads(state).size() && !whole; ++i) {
+      const Automaton::Thread thread = automaton_.threads(state)[i];
+      whole = !thread.is_token() && covers(thread.regular(), part);
+    }
+    states_cover_[at] = whole ? Covered::yes : Covered::no;
+  }
+  return states_cover_[at] == Covered::yes;
+}
+
+// Whether most tokens of the part begin with a byte after which any of its texts may follow, as where a name may be
+// anything but some others.
+bool TokenConstraint::is_mostly_covered(std::size_t part, StateId state) {
+  const TokenTrie::Part& tokens = trie_->parts()[part];
+  std::size_t covered = 0;
+  for (std::size_t at = 0; at + 1 < tokens.nodes.size(); at = tokens.nodes[at].end) {
+    const StateId next = automaton_.step(state, tokens.nodes[at].byte);
+    if (next == StateId::dead || !state_covers(next, part)) continue;
+    covered += tokens.nodes[tokens.nodes[at].end].tokens - tokens.nodes[at].tokens;
+  }
+  return 2 * covered > tokens.ids.size();
+}
+
+// Adds the tokens of the part that fit. Where most do, all are added first and the others taken out.
+void TokenConstraint::walk(std::size_t part, StateId state, TokenMask& mask) {
+  const TokenTrie::Part& tokens = trie_->parts()[part];
+  const bool takes_out = !tokens.characters.empty() && is_mostly_covered(part, state);
+  if (takes_out) mask.allowed.insert_all(tokens.bits);
   const std::uint32_t from = automaton_.shortest(state);
   std::uint32_t longest = from;
   path_[0] = state;
-  const std::size_t end = part.nodes.size() - 1;
+  const std::size_t end = tokens.nodes.size() - 1;
   for (std::size_t at = 0; at < end;) {
-    const TokenTrie::Node& node = part.nodes[at];
+    const TokenTrie::Node& node = tokens.nodes[at];
     const StateId next = automaton_.step(path_[node.depth], node.byte);
-    if (next == StateId::dead) {
+    const bool is_dead = next == StateId::dead;
+    if (is_dead || (takes_out && state_covers(next, part))) {
+      if (!is_dead) longest = std::max(longest, automaton_.shortest(next));
+      const std::uint32_t last = is_dead && takes_out ? tokens.nodes[node.end].tokens : node.tokens;
+      for (std::uint32_t i = node.tokens; i < last; ++i) mask.allowed.erase(tokens.ids[i]);
       at = node.end;
       continue;
     }
     path_[node.depth + 1U] = next;
     ++at;
-    if (node.tokens == part.nodes[at].tokens) continue;
+    if (node.tokens == tokens.nodes[at].tokens) continue;
     longest = std::max(longest, automaton_.shortest(next));
-    for (std::uint32_t i = node.tokens; i < part.nodes[at].tokens; ++i) mask.allowed.insert(part.ids[i]);
+    for (std::uint32_t i = node.tokens; i < tokens.nodes[at].tokens; ++i) mask.allowed.insert(tokens.ids[i]);
   }
   mask.growth = std::max(mask.growth, longest - from);
 }

@@ -60,7 +60,9 @@ class TokenConstraint {
   bool closes_within(StateId state, std::size_t tokens);
   [[nodiscard]] Result<void> check() const;
   std::shared_ptr<TokenMask> computed_mask(StateId state);
-  void walk(const TokenTrie::Part& part, StateId state, TokenMask& mask);
+  void walk(std::size_t part, StateId state, TokenMask& mask);
+  bool is_mostly_covered(std::size_t part, StateId state);
+  bool state_covers(StateId state, std::size_t part);
   void add_literals(StateId state, TokenMask& mask);
   bool covers(Regular expression, std::size_t part);
   bool body_covers(Regular body, std::size_t part);
@@ -75,6 +77,8 @@ class TokenConstraint {
   std::unordered_map<StateId, std::shared_ptr<const TokenMask>> masks_;
   std::unordered_map<std::uint64_t, bool> covers_;  // by expression and part
   std::unordered_map<std::uint64_t, bool> body_covers_;
+  enum class Covered : std::uint8_t { unknown, yes, no };
+  std::vector<Covered> states_cover_;  // [state, part]
   std::unordered_map<Regular, Regular> clamped_;
   std::unordered_map<StateId, std::size_t> closing_tokens_;
   std::vector<StateId> path_;

@@ -29,6 +29,10 @@ TEST(ConstraintSource, EveryLanguageBecomesAGrammar) {
   EXPECT_TRUE(fits(choice, "ye"));
   EXPECT_TRUE(fits(choice, "yes"));
   EXPECT_FALSE(fits(choice, "y"));
+  const ConstraintSource schema{
+      .language = ConstraintLanguage::json_schema, .text = R"({"type": "integer", "minimum": 7})", .choices = {}};
+  EXPECT_TRUE(fits(schema, "12"));
+  EXPECT_FALSE(fits(schema, "6"));
 }
 
 TEST(ConstraintSource, WhatIsWrongIsSaid) {

@@ -90,6 +90,17 @@ TEST(TokenConstraint, IntersectionsAndExclusionsAreExact) {
   walk_at_random(*constraint_of(builder.finish(root)), 6, 30);
 }
 
+// Where almost everything fits, the mask is made by taking out.
+TEST(TokenConstraint, ExcludedNamesAreTakenOut) {
+  GrammarBuilder builder;
+  RegularStore& store = builder.store();
+  const Regular name = *parse_regex(store, R"(([^"\\\x00-\x1F]|\\["\\n])*)", {.search = false});
+  const Regular others = store.difference(name, store.literals({"abc", "null", "name", "hello world"}));
+  const RuleId root = builder.declare("root");
+  builder.define(root, builder.sequence({builder.literal("\""), builder.regular(others), builder.literal("\":")}));
+  walk_at_random(*constraint_of(builder.finish(root)), 7, 30);
+}
+
 TEST(TokenConstraint, CountersShareMasks) {
   const auto constraint = regex_constraint("[a-z]{0,5000}");
   StateId state = constraint->start();
