@@ -14,9 +14,10 @@ from program import BINARY, MODEL, ROOT, ProgramTest, plm
 SUM, ANSWER = "A385+739=", "1124"
 SAMPLED = ("run", MODEL, "-p", "S84", "-n", 24, "--ignore-eos", "--temp", 5, "--top-k", 0, "--top-p", 1,
            "--min-p", 0)
-COMMANDS = ("bench", "chat", "completion", "convert", "crossover", "describe", "diff", "edit", "embed", "eval",
-            "explain", "fetch", "infill", "inspect", "models", "quantize", "replay", "rerank", "reward", "run", "score",
-            "signature", "template", "tokenize", "walk")
+COMMANDS = ("bench", "chat", "completion", "convert", "crossover", "describe", "diagnose", "diff", "edit", "embed",
+            "eval", "explain", "fetch", "fit", "grammar", "infill", "inspect", "metrics", "models", "plan", "quantize",
+            "replay", "rerank", "reward", "run", "schema", "score", "serve", "signature", "solve", "template",
+            "tokenize", "walk")
 
 
 class RunTest(ProgramTest):
@@ -30,7 +31,7 @@ class RunTest(ProgramTest):
 
     def test_json_has_the_promised_fields(self):
         result = self.succeed("run", MODEL, "-p", SUM, "--temp", 0, "--json").json()
-        self.assertEqual(set(result), {"text", "ids", "finish_reason", "timings"})
+        self.assertEqual(set(result), {"text", "ids", "finish_reason", "timings", "passes"})
         self.assertEqual((result["text"], result["ids"], result["finish_reason"]),
                          (ANSWER, list(ANSWER.encode()), "end_of_text"))
         timings = result["timings"]
