@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
 
 #include "base/json.h"
@@ -98,7 +99,9 @@ TEST(ThinkingLimit, AMessageStandsInFrontOfTheMark) {
   ThinkingLimit limit = limit_of("3");
   limit.message = "hid";
   for (const Thought& thought : think(limit, 4, 8)) {
-    if (thought.forced > 0) EXPECT_NE(thought.text.find("hid."), std::string::npos) << thought.text;
+    if (thought.forced > 0) {
+      EXPECT_NE(thought.text.find("hid."), std::string::npos) << thought.text;
+    }
   }
 }
 

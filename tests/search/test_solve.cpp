@@ -57,7 +57,7 @@ Result<Told> ask(const Asked& asked) {
 
 TEST(Solve, CandidatesAreTheSameWhateverTheirNumber) {
   const auto many =
-      ask({.method = "weighted", .verifier = "numeric:1124", .together = 8, .temperature = 2}).value().outcome;
+      ask({.method = "weighted", .verifier = "numeric:1124", .together = 8, .temperature = 6}).value().outcome;
   ASSERT_EQ(many.candidates.size(), 8U);
   bool differ = false;
   for (const SearchCandidate& each : many.candidates) differ = differ || each.text != many.candidates[0].text;
@@ -68,7 +68,7 @@ TEST(Solve, CandidatesAreTheSameWhateverTheirNumber) {
                             .verifier = "numeric:1124",
                             .candidates = count,
                             .together = together,
-                            .temperature = 2})
+                            .temperature = 6})
                            .value()
                            .outcome;
       ASSERT_EQ(few.candidates.size(), count);
