@@ -23,7 +23,7 @@ inline constexpr Parameter kTemplateVariablesFlag = {.name = "chat_template_kwar
                                                      .unit = "JSON",
                                                      .tag = Tag::pipe};
 inline constexpr Parameter kThinkingFlag = {.name = "thinking",
-                                            .aliases = "think, reasoning",
+                                            .aliases = "reasoning",
                                             .summary =
                                                 "whether the model is to think before it answers; auto: as the "
                                                 "template wants",
